@@ -89,6 +89,15 @@ from costframe.training.estimator import CostAwareRanker as CostAwareRanker
 from costframe.training.estimator import CostAwareRegressor as CostAwareRegressor
 from costframe.training.influences import influence as influence
 from costframe.training.influences import standard_error as standard_error
+from costframe.training.losses import LogisticLoss as LogisticLoss
+from costframe.training.losses import Loss as Loss
+from costframe.training.losses import PointwiseLoss as PointwiseLoss
+from costframe.training.losses import RowLoss as RowLoss
+from costframe.training.losses import SoftmaxLoss as SoftmaxLoss
+from costframe.training.losses import SquaredLoss as SquaredLoss
+from costframe.training.losses import log_loss_slopes as log_loss_slopes
+from costframe.training.losses import log_losses as log_losses
+from costframe.training.losses import loss_for as loss_for
 from costframe.training.model_path import DeferredPath as DeferredPath
 from costframe.training.model_path import MeasuredPath as MeasuredPath
 from costframe.training.model_path import PathCollector as PathCollector

@@ -5,20 +5,10 @@ from bank_cases import COSTS, NAMES
 from scipy import sparse
 
 import costframe as cf
-from costframe.plugin import BankOutputs, PricedGroups, Rows
-from costframe.stagewise import (
-    BankRows,
-    Evaluation,
-    Logistic,
-    Pricing,
-    RelaxedObjective,
-    Softmax,
-    SoftTree,
-    Squared,
-    Topology,
-)
+from costframe.plugin import BankOutputs, LogisticLoss, PricedGroups, Rows, SoftmaxLoss, SquaredLoss
+from costframe.stagewise import BankRows, Evaluation, Pricing, RelaxedObjective, SoftTree, Topology
 
-LOSSES = {"squared": Squared(), "logistic": Logistic(), "softmax": Softmax()}
+LOSSES = {"squared": SquaredLoss(), "logistic": LogisticLoss(), "softmax": SoftmaxLoss(3)}
 
 
 def outputs_of(H):

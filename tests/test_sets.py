@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from costframe.plugin import Rows
+from costframe.plugin import Rows, loss_for
 from costframe.sets import SetArchive, SetPrices, choose_parts
-from costframe.trees import BinMapper, TreeSettings, loss_for
+from costframe.trees import BinMapper, TreeSettings
 
 
 def archive(X, y, prices):

@@ -6,13 +6,13 @@ from bank_cases import COSTS, NAMES, table
 
 import costframe as cf
 from costframe import StageTree, WeakLearnerBank
-from costframe.plugin import DataError, ParameterError, Rows, TreeTable
-from costframe.trees import BinMapper, Monitor, SquaredLoss, TreeSettings, boost_folds, loss_for, regress_many
+from costframe.plugin import DataError, ParameterError, Rows, SquaredLoss, TreeTable, loss_for
+from costframe.training.losses import LogisticLoss
+from costframe.trees import BinMapper, Monitor, TreeSettings, boost_folds, regress_many
 from costframe.trees.banks import train_priced_bank
 from costframe.trees.boost import boost
 from costframe.trees.grow import grow_tree
 from costframe.trees.linear_start import LinearStart
-from costframe.trees.losses import LogisticLoss
 
 
 def draw(n=300, n_classes=0):

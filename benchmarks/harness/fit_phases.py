@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from costframe import engine
-from costframe.trees import bin_mapper, grow, losses, room
+from costframe.adoption.catboost import losses
+from costframe.trees import bin_mapper, grow, room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,7 +18,6 @@ from costframe.gates.estimator import read_several as read_several
 from costframe.gates.estimator import read_tradeoffs as read_tradeoffs
 from costframe.gates.held_rows import hold_out as hold_out
 from costframe.gates.pair import GatedPair as GatedPair
-from costframe.gates.pair import cheap_losses as cheap_losses
 from costframe.gates.penalized import REFIT as REFIT
 from costframe.gates.penalized import RIDGE as RIDGE
 from costframe.gates.penalized import ROUGH as ROUGH
@@ -27,7 +26,6 @@ from costframe.gates.penalized import TURN as TURN
 from costframe.gates.penalized import Effort as Effort
 from costframe.gates.penalized import GroupNorms as GroupNorms
 from costframe.gates.penalized import Standardized as Standardized
-from costframe.gates.penalized import cross_entropy_slopes as cross_entropy_slopes
 from costframe.gates.penalized import fit_logistic as fit_logistic
 from costframe.gates.penalized import minimize as minimize
 from costframe.gates.penalized import penalty_of as penalty_of

@@ -9,9 +9,9 @@ from costframe.adoption.given.model import FittedModel, GivenModel
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.training.data import Rows, TrainingData
 from costframe.training.dominated import dominated_duplicates
+from costframe.training.losses import loss_for
 from costframe.training.sampling import split_off
 from costframe.trees.boost import bin_rows, boost_at_prices, tree_grower
-from costframe.trees.losses import loss_for
 from costframe.trees.monitor import Monitor
 from costframe.trees.prices import NoPrices
 from costframe.trees.settings import TreeSettings

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.core.arrays import B1, F8, I8
+from costframe.core.arrays import B1, F8
 from costframe.core.cost.accounts import Account
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer, Route, Stage
-from costframe.trees.losses import LogisticLoss, SoftmaxLoss
 
 STEEPNESS = 1.0  # soft routing sends a row on with probability sigma(g), as in training
 
@@ -106,9 +105,3 @@ def _moved(stage: Stage, n_stages: int, n_learners: int) -> Stage:
     if isinstance(moved, Route):
         return evolve(moved, below=moved.below + n_stages, above=moved.above + n_stages)
     return moved
-
-
-def cheap_losses(scores: F8, y: I8) -> F8:
-    """Return log(1 + exp(-y f1)), or the cross-entropy of more classes: float64 (n,) for scores (n, K)."""
-    loss: LogisticLoss | SoftmaxLoss = LogisticLoss() if scores.shape[1] == 1 else SoftmaxLoss(scores.shape[1])
-    return loss.each(y, scores)

@@ -9,13 +9,12 @@ from typing import Protocol
 
 import numpy as np
 from attrs import frozen
-from scipy.special import expit, softmax
 
 from costframe import engine
 from costframe.core.arrays import F8, I8
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.sums import exact_sum, product, sum_over_rows, sum_products
-from costframe.gates.pair import cheap_losses
+from costframe.training.losses import log_loss_slopes, log_losses
 
 RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
 REFIT = 1e-3  # ridge that takes the place of the penalty
@@ -224,21 +223,6 @@ class Standardized:
         return found
 
 
-def cross_entropy_slopes(y: I8, scores: F8) -> tuple[F8, F8]:
-    """Return derivatives of the cross-entropy by each score, and curvatures: float64 (K, n) each, for scores (K, n).
-
-    The curvatures are exact for two classes, K = 1. For more, each row has the smaller of two diagonals that are upper
-    bounds of diag(p) - pp': p, and 2 p (1 - p), as the matrix is diagonally dominant.
-    """
-    two = len(scores) == 1
-    chance = expit(scores) if two else softmax(scores, axis=0)
-    right = y == (np.ones((1, 1)) if two else np.arange(len(chance))[:, np.newaxis])
-    bent = chance * (1 - chance)
-    if not two:
-        bent = np.where(bent.sum(axis=0) < 1 / 2, 2 * bent, chance)
-    return chance - right, bent
-
-
 @frozen(eq=False)
 class _CrossEntropy:
     """The mean cross-entropy of rows with weights of mean one; see `PenalizedObjective`."""
@@ -254,10 +238,10 @@ class _CrossEntropy:
         return np.append(np.full(self.columns.shape[1], self.ridge), RIDGE)
 
     def smooth(self, scores: F8) -> float:
-        return float(self.weight @ cheap_losses(scores.T, self.y)) / len(self.y)
+        return float(self.weight @ log_losses(scores.T, self.y)) / len(self.y)
 
     def slopes(self, scores: F8) -> tuple[F8, F8]:
-        slope, bent = cross_entropy_slopes(self.y, scores)
+        slope, bent = log_loss_slopes(self.y, scores)
         share = self.weight / len(self.y)
         return share * slope, share * bent
 

@@ -21,9 +21,9 @@ from costframe.core.machine import run_parallel
 from costframe.core.stages.links import apply_link, squeeze
 from costframe.sets.set_prices import SetPrices
 from costframe.training.data import Rows
+from costframe.training.losses import PointwiseLoss
 from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.folds import boost_folds
-from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from costframe.trees.monitor import Predictions
 from costframe.trees.settings import TreeSettings
 
@@ -78,7 +78,7 @@ class SetArchive:
 
     data: BinnedData
     rows: Rows
-    loss: SquaredLoss | LogisticLoss | SoftmaxLoss
+    loss: PointwiseLoss
     fold: I8
     half: I8
     judged: tuple[int, ...]

@@ -8,9 +8,9 @@ from attrs import evolve
 from costframe.sets.archive import SetArchive
 from costframe.sets.set_prices import SetPrices
 from costframe.training.data import TrainingData
+from costframe.training.losses import loss_for
 from costframe.training.sampling import deal_folds, sample_by_hash
 from costframe.trees.boost import bin_rows
-from costframe.trees.losses import loss_for
 from costframe.trees.settings import TreeSettings
 
 # Of quick searches:
@@ -35,6 +35,6 @@ def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
     _, fold, half = deal_folds(rows, data, _FOLDS)
     judged = tuple(range(_JUDGED if len(rows) <= _FEW_ROWS else 1))
     binned, loss = bin_rows(rows, settings, data.categorical), loss_for(data.n_classes)
-    archive = SetArchive(binned, rows, loss, fold, half, judged, prices, settings, n_threads)  # type: ignore[arg-type]
+    archive = SetArchive(binned, rows, loss, fold, half, judged, prices, settings, n_threads)
     archive.search(_SETS)
     return archive

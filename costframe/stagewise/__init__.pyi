@@ -34,10 +34,6 @@ from costframe.stagewise.fitting import fit_ridge as fit_ridge
 from costframe.stagewise.fitting import groups_in_loss as groups_in_loss
 from costframe.stagewise.fitting import in_loss as in_loss
 from costframe.stagewise.flow import Flow as Flow
-from costframe.stagewise.losses import Logistic as Logistic
-from costframe.stagewise.losses import Loss as Loss
-from costframe.stagewise.losses import Softmax as Softmax
-from costframe.stagewise.losses import Squared as Squared
 from costframe.stagewise.normal_equations import NormalEquations as NormalEquations
 from costframe.stagewise.objective import RelaxedObjective as RelaxedObjective
 from costframe.stagewise.objective import Slopes as Slopes

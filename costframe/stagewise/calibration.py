@@ -13,8 +13,8 @@ from costframe.stagewise.bank_rows import as_counts
 from costframe.stagewise.blas import minimize_smooth
 from costframe.stagewise.evaluation import Evaluation
 from costframe.stagewise.flow import Flow
-from costframe.stagewise.losses import Logistic, Squared
 from costframe.stagewise.soft_tree import SoftTree
+from costframe.training.losses import LogisticLoss, SquaredLoss
 
 _ROUNDS = 100
 _ENOUGH = 1e-12  # of the loss
@@ -68,7 +68,7 @@ def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
     else:
         slope, constants = calibrate(scores, rows.target.argmax(axis=1), weight)
     found = evolve(tree, calibration=np.tile(np.append(slope, constants), (len(tree), 1)))
-    if isinstance(held_out.loss, Squared) or held_out.measure(found).loss <= held_out.measure(tree).loss:
+    if isinstance(held_out.loss, SquaredLoss) or held_out.measure(found).loss <= held_out.measure(tree).loss:
         return found
     return tree
 
@@ -94,7 +94,7 @@ def place_thresholds(rows: Evaluation, tree: SoftTree, steepness: float) -> Soft
 
 
 def _calibrated(rows: Evaluation, tree: SoftTree, among: F8) -> SoftTree:
-    return calibrate_exits(tree, rows, among) if isinstance(rows.loss, Logistic) else tree
+    return calibrate_exits(tree, rows, among) if isinstance(rows.loss, LogisticLoss) else tree
 
 
 def _soft_flow(rows: Evaluation, tree: SoftTree, steepness: float) -> Flow:

@@ -19,9 +19,9 @@ from costframe.core.arrays import B1, F8, I8
 from costframe.core.sums import exact_sum, sum_over_rows
 from costframe.stagewise.bank_rows import BankRows
 from costframe.stagewise.blas import minimize_smooth
-from costframe.stagewise.losses import Loss
 from costframe.stagewise.objective import Outcome, RelaxedObjective, Slopes, slopes_at
 from costframe.stagewise.soft_tree import SoftTree
+from costframe.training.losses import PointwiseLoss
 
 _TURNS = 5  # most alternations between auxiliaries and one node
 _STEPS = 20  # of the minimizer in each turn
@@ -143,14 +143,14 @@ class SupportObjective:
     ----------
     rows : BankRows
         Of the U outputs.
-    loss : Loss
+    loss : PointwiseLoss
     costs : float64 (n, K)
         a_ik.
     tradeoff, steepness : float
     """
 
     rows: BankRows
-    loss: Loss
+    loss: PointwiseLoss
     costs: F8
     tradeoff: float
     steepness: float

@@ -22,11 +22,11 @@ from costframe.core.tables.row_draws import RowDraw, draw_rows
 from costframe.core.tables.row_hashes import hash_rows
 from costframe.stagewise.bank_rows import BankRows, as_counts, outputs_on, targets_of
 from costframe.stagewise.flow import Flow
-from costframe.stagewise.losses import Loss, Squared
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.stagewise.stage_tree import as_stage_tree, stage_numbers
 from costframe.stagewise.topology import Topology
 from costframe.training.data import Rows, TrainingData
+from costframe.training.losses import PointwiseLoss, SquaredLoss
 
 _NEARLY = 1e-15
 _EVEN = 1e-9  # sums of weights differ by rounding; the first of two equal places wins
@@ -201,7 +201,7 @@ class Evaluation:
     rows : BankRows
     pricing : Pricing
         Of the same rows.
-    loss : Loss
+    loss : PointwiseLoss
     tradeoff : float
     half : bool (n,), optional
         Rows of the first half; `cross_fit` fits on one half and measures on the other.
@@ -211,7 +211,7 @@ class Evaluation:
 
     rows: BankRows
     pricing: Pricing
-    loss: Loss
+    loss: PointwiseLoss
     tradeoff: float
     half: B1 | None = None
     reads: SampledPrices | None = None
@@ -230,7 +230,7 @@ class Evaluation:
         outputs = outputs_on(bank, rows.X, n_jobs)
         pricing = Pricing.of(bank, data.prices, rows, outputs, acquisition)
         target, share = targets_of(rows.y, data.n_classes), rows.weight / rows.total_weight
-        return cls(BankRows(outputs, target, rows.weight, share), pricing, Squared(), tradeoff)
+        return cls(BankRows(outputs, target, rows.weight, share), pricing, SquaredLoss(), tradeoff)
 
     def take(self, chosen: B1) -> Evaluation:
         """Keep some rows, bool (n,), with exact costs."""

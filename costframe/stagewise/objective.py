@@ -18,10 +18,10 @@ from costframe.core.cost.groups import PricedGroups
 from costframe.core.sums import sum_over_rows
 from costframe.stagewise.bank_rows import BankRows
 from costframe.stagewise.flow import Flow
-from costframe.stagewise.losses import Loss
 from costframe.stagewise.relaxed import RelaxedCost, auxiliary, floored_root
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.stagewise.topology import Topology
+from costframe.training.losses import PointwiseLoss
 
 FLOOR = 1e-6  # of auxiliaries
 
@@ -43,13 +43,13 @@ class Outcome:
     flow: Flow
 
     @classmethod
-    def of(cls, tree: SoftTree, rows: BankRows, loss: Loss, steepness: float) -> Outcome:
+    def of(cls, tree: SoftTree, rows: BankRows, loss: PointwiseLoss, steepness: float) -> Outcome:
         """Score rows at all nodes."""
         scores = tree.scores(rows)
         losses = np.stack([loss.value(scores[:, k], rows.target) for k in range(len(tree))], axis=1)
         return cls(scores, losses, Flow.of(tree.topology, tree.routing(scores), tree.threshold, steepness))
 
-    def moved(self, tree: SoftTree, rows: BankRows, loss: Loss, node: int) -> Outcome:
+    def moved(self, tree: SoftTree, rows: BankRows, loss: PointwiseLoss, node: int) -> Outcome:
         """Score rows again at one node."""
         scores, losses = self.scores.copy(), self.losses.copy()
         scores[:, node] = rows.times(tree.weights[node]) + tree.intercept[node]
@@ -68,7 +68,14 @@ class Slopes:
 
 
 def slopes_at(
-    nodes: I8, tree: SoftTree, rows: BankRows, loss: Loss, outcome: Outcome, counted: F8, at_exit: F8, on_arrival: F8
+    nodes: I8,
+    tree: SoftTree,
+    rows: BankRows,
+    loss: PointwiseLoss,
+    outcome: Outcome,
+    counted: F8,
+    at_exit: F8,
+    on_arrival: F8,
 ) -> Slopes:
     """Differentiate sum_ik counted_ik w_i loss_ik + exits_ik at_exit_ik + p_i^k on_arrival_ik by some nodes.
 
@@ -94,7 +101,7 @@ class RelaxedObjective:
     Attributes
     ----------
     rows : BankRows
-    loss : Loss
+    loss : PointwiseLoss
     cost : RelaxedCost
         In units of loss.
     l1 : float64 (K,)
@@ -106,20 +113,22 @@ class RelaxedObjective:
     """
 
     rows: BankRows
-    loss: Loss
+    loss: PointwiseLoss
     cost: RelaxedCost
     l1: F8
     steepness: float
     cascade: bool
 
     @classmethod
-    def of_chain(cls, rows: BankRows, loss: Loss, groups: PricedGroups, l1: F8, steepness: float) -> RelaxedObjective:
+    def of_chain(
+        cls, rows: BankRows, loss: PointwiseLoss, groups: PricedGroups, l1: F8, steepness: float
+    ) -> RelaxedObjective:
         """Return eq. 8 of Cronus, with one rho for each of K stages."""
         return cls(rows, loss, RelaxedCost.chain(groups, len(l1), FLOOR), l1, steepness, cascade=True)
 
     @classmethod
     def of_tree(
-        cls, rows: BankRows, loss: Loss, groups: PricedGroups, topology: Topology, l1: float, steepness: float
+        cls, rows: BankRows, loss: PointwiseLoss, groups: PricedGroups, topology: Topology, l1: float, steepness: float
     ) -> RelaxedObjective:
         """Return eq. 5 of CSTC."""
         cost = RelaxedCost(groups, topology.paths, FLOOR)

@@ -22,10 +22,6 @@ from costframe.trees.folds import BoostedFolds as BoostedFolds
 from costframe.trees.folds import ManyFolds as ManyFolds
 from costframe.trees.folds import boost_folds as boost_folds
 from costframe.trees.folds import regress_many as regress_many
-from costframe.trees.losses import Loss as Loss
-from costframe.trees.losses import RowLoss as RowLoss
-from costframe.trees.losses import SquaredLoss as SquaredLoss
-from costframe.trees.losses import loss_for as loss_for
 from costframe.trees.monitor import Monitor as Monitor
 from costframe.trees.monitor import Predicted as Predicted
 from costframe.trees.monitor import Predictions as Predictions

@@ -12,12 +12,12 @@ from attrs import frozen
 from costframe.core.arrays import F8
 from costframe.core.machine import run_parallel
 from costframe.training.data import TrainingData
+from costframe.training.losses import Loss
 from costframe.trees.annealed_path import AnnealedPath
 from costframe.trees.annealer import Annealer
 from costframe.trees.boost import Boosted, GrowAt
 from costframe.trees.bundles import bundles
 from costframe.trees.ensemble_run import EnsembleRun
-from costframe.trees.losses import Loss
 from costframe.trees.monitor import Running
 from costframe.trees.prices import SplitPrices
 from costframe.trees.tradeoffs import falling_tradeoffs

@@ -14,8 +14,8 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.training.data import Rows
+from costframe.training.losses import Loss, loss_for
 from costframe.trees.boost import bin_rows, boost, tree_grower
-from costframe.trees.losses import Loss, loss_for
 from costframe.trees.paid_by_row import LazyPrices
 from costframe.trees.prices import NoPrices, SplitPrices
 from costframe.trees.room import GrownTree

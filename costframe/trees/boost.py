@@ -16,11 +16,11 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.row_draws import draw
 from costframe.training.data import Rows
+from costframe.training.losses import Loss, RowLoss
 from costframe.training.progress import track
 from costframe.training.sampling import row_keys
 from costframe.trees.bin_mapper import BinMapper, BinnedData
 from costframe.trees.grow import grow_tree
-from costframe.trees.losses import Loss, RowLoss
 from costframe.trees.monitor import Monitor
 from costframe.trees.prices import SplitPrices
 from costframe.trees.room import GrownTree

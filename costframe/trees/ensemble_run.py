@@ -7,8 +7,8 @@ from attrs import define
 from numpy.typing import NDArray
 
 from costframe.training.data import Rows
+from costframe.training.losses import RowLoss
 from costframe.trees.boost import Boosted, GrowAt
-from costframe.trees.losses import RowLoss
 from costframe.trees.monitor import Running
 from costframe.trees.prices import SplitPrices
 from costframe.trees.room import GrownTree

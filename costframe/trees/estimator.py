@@ -13,11 +13,11 @@ from costframe.core.checks import check_choice, check_flag
 from costframe.core.errors import DataError, ParameterError
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.estimator import CostAwareRanker
+from costframe.training.losses import Loss, loss_for
 from costframe.training.model_path import MeasuredPath
 from costframe.training.shell import CostAwareEstimator, restore_on_error
 from costframe.trees.annealed import Annealing
 from costframe.trees.annealer import Annealer
-from costframe.trees.losses import Loss, loss_for
 from costframe.trees.monitor import Monitor, scorer
 from costframe.trees.ranking import ranking_loss
 from costframe.trees.scaling import check_sizes

@@ -24,9 +24,9 @@ from costframe.core.stages.stages import Answer
 from costframe.core.sums import exact_sum
 from costframe.engine import Record
 from costframe.training.data import Rows
+from costframe.training.losses import PointwiseLoss, SquaredLoss
 from costframe.trees.bin_mapper import BinMapper, BinnedData
 from costframe.trees.linear_start import LinearStart
-from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from costframe.trees.prices import NoPrices
 from costframe.trees.room import new_room, task_for
 from costframe.trees.scaling import power_of_two
@@ -93,7 +93,7 @@ class BoostedFolds:
 def boost_folds(
     data: BinnedData,
     rows: Rows,
-    loss: SquaredLoss | LogisticLoss | SoftmaxLoss,
+    loss: PointwiseLoss,
     fold: I8,
     settings: TreeSettings,
     *,
@@ -108,7 +108,7 @@ def boost_folds(
     data : BinnedData
         The columns to use.
     rows : Rows
-    loss : SquaredLoss, LogisticLoss or SoftmaxLoss
+    loss : PointwiseLoss
     fold : int64 (n,)
         The fold of each row.
     settings : TreeSettings

@@ -18,9 +18,8 @@ from costframe.core.arrays import F8, I8, U8
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.sums import exact_mean
 from costframe.training.data import Rows
+from costframe.training.losses import LOGISTIC, SQUARED, PointwiseLoss
 from costframe.trees.bin_mapper import MISSING_BIN, BinMapper, BinnedData
-from costframe.trees.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from costframe.trees.settings import LOGISTIC, SQUARED
 
 _Solved = tuple[F8, NDArray[np.floating[Any]], F8]
 
@@ -47,9 +46,7 @@ class LinearStart:
     effects: tuple[F8, ...]
 
     @classmethod
-    def fit(
-        cls, data: BinnedData, rows: Rows, loss: SquaredLoss | LogisticLoss | SoftmaxLoss, inside: NDArray[np.int32]
-    ) -> LinearStart:
+    def fit(cls, data: BinnedData, rows: Rows, loss: PointwiseLoss, inside: NDArray[np.int32]) -> LinearStart:
         """Fit scores with a ridge to some rows of a single worker; the result does not depend on their order."""
         candidates = np.flatnonzero(data.splittable & ~data.mapper.categorical).tolist()
         candidates = candidates if len(candidates) <= _MOST else []
@@ -161,7 +158,7 @@ class _Regression:
     y: F8  # (n,)
     weight: F8  # (n,)
     ridge: float
-    loss: SquaredLoss | LogisticLoss | SoftmaxLoss
+    loss: PointwiseLoss
 
     def solve(self) -> _Solved:
         """Return weights of the columns, (p, K), the inverse of their curvature, (p, p), and its factor, (K,)."""

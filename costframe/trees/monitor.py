@@ -19,8 +19,8 @@ from costframe.core.stages.links import apply_link, squeeze
 from costframe.training.data import Rows
 from costframe.training.influences import influence
 from costframe.training.library_scores import LibraryScore
+from costframe.training.losses import Loss
 from costframe.training.scoring import refuse_unfit_score, resolve_score, score_named, with_labels
-from costframe.trees.losses import Loss
 from costframe.trees.scaling import check_sizes
 
 Scoring = str | Callable[..., Any] | LibraryScore | None

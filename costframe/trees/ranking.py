@@ -18,7 +18,7 @@ from costframe.core.machine import run_parallel
 from costframe.core.sums import exact_sum
 from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows
-from costframe.trees.losses import Loss, RowLoss, SquaredLoss
+from costframe.training.losses import Loss, RowLoss, SquaredLoss
 
 Derive = Callable[[slice, I8, F8, F8], None]
 

@@ -14,7 +14,6 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.machine import thread_count
 
 Growth = Literal["best", "breadth"]
-SQUARED, LOGISTIC, SOFTMAX = range(3)  # losses in the engine
 
 _RANGES: dict[str, dict[str, Any]] = {
     "n_estimators": {"low": 1, "high": MOST_ROUNDS, "whole": True},

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.gates import Candidate, GatedPair, Scores
-from costframe.plugin import F8, PriceArrays, Rows, TrainingData, deal_folds
+from costframe.plugin import F8, PriceArrays, Rows, TrainingData, deal_folds, loss_for
 from costframe.trees import (
     AnnealedPath,
     Annealer,
@@ -24,7 +24,6 @@ from costframe.trees import (
     Start,
     anneal,
     boost_at_prices,
-    loss_for,
     once_prices,
     tree_grower,
 )

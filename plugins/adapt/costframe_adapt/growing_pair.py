@@ -10,18 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from costframe.gates import GatedPair, Scores
-from costframe.plugin import F8, Account, Rows, exact_mean
-from costframe.trees import (
-    Boosted,
-    Ensemble,
-    EnsembleRun,
-    NoPrices,
-    RowLoss,
-    Running,
-    SplitPrices,
-    loss_for,
-    tree_grower,
-)
+from costframe.plugin import F8, Account, RowLoss, Rows, exact_mean, loss_for
+from costframe.trees import Boosted, Ensemble, EnsembleRun, NoPrices, Running, SplitPrices, tree_grower
 from costframe_adapt.judge import Judge
 from costframe_adapt.settings import AdaptTrees
 

@@ -18,11 +18,10 @@ from costframe.gates import (
     GateCurve,
     GatedPair,
     Scores,
-    cheap_losses,
     hold_out,
     stack,
 )
-from costframe.plugin import F8, Account, Rows, TrainingData, exact_mean, exact_sum
+from costframe.plugin import F8, Account, Rows, TrainingData, exact_mean, exact_sum, log_losses
 from costframe.trees import BinnedData, bin_rows
 from costframe_adapt.settings import AdaptSettings
 
@@ -74,7 +73,7 @@ class Judge:
         settings, rows = self.settings, self.held
         if accounts is None:
             accounts = self._accounts(pair, rows)
-        cheap_loss = cheap_losses(held.cheap, rows.y)
+        cheap_loss = log_losses(held.cheap, rows.y)
         curve = GateCurve.of(held.gate, cheap_loss, self.expensive.held, accounts, rows, self.data.prices)
         if settings.paper:
             one_way = EXPENSIVE if pair.gate_intercept > 0 else CHEAP
@@ -99,7 +98,7 @@ class Judge:
 
     def losses(self, train: Scores) -> tuple[F8, F8]:
         """Return the paper's A and B of the training rows: float64 (n,) each."""
-        below = cheap_losses(train.cheap, self.rows.y) + np.logaddexp(0.0, train.gate)
+        below = log_losses(train.cheap, self.rows.y) + np.logaddexp(0.0, train.gate)
         return below, self.expensive.train.loss + np.logaddexp(0.0, -train.gate)
 
     def _extra_cost(self, pair: GatedPair) -> F8:

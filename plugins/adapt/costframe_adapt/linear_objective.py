@@ -7,8 +7,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import entr, expit
 
-from costframe.gates import RIDGE, GroupNorms, cheap_losses, cross_entropy_slopes, penalty_of
-from costframe.plugin import F8, I8, Rows, hash_rows, sum_over_rows
+from costframe.gates import RIDGE, GroupNorms, penalty_of
+from costframe.plugin import F8, I8, Rows, hash_rows, log_loss_slopes, log_losses, sum_over_rows
 from costframe_adapt.judge import solve_shares
 
 
@@ -64,13 +64,13 @@ class LinearObjective:
 
     def solve_shares(self, scores: F8) -> F8:
         """Solve (OPT1) for scores of the gate and f1, float64 (1 + K, n)."""
-        below = cheap_losses(scores[1:].T, self.problem.y) + np.logaddexp(0.0, scores[0])
+        below = log_losses(scores[1:].T, self.problem.y) + np.logaddexp(0.0, scores[0])
         above = self.problem.loss0 + np.logaddexp(0.0, -scores[0])
         return solve_shares(below, above, self.problem.weight, self.problem.full_share)
 
     def smooth(self, scores: F8) -> float:
         """Return the objective of (OPT2) without the norms."""
-        losses = (1 - self.q) * cheap_losses(scores[1:].T, self.problem.y)
+        losses = (1 - self.q) * log_losses(scores[1:].T, self.problem.y)
         if self.gated:
             losses += (1 - self.q) * np.logaddexp(0.0, scores[0]) + self.q * np.logaddexp(0.0, -scores[0])
         return self.problem.mean(losses)
@@ -88,7 +88,7 @@ class LinearObjective:
             gate = expit(scores[0])
             slope[0], curvature[0] = share * (gate - self.q), share * gate * (1 - gate)
         kept = share * (1 - self.q)
-        slope[1:], curvature[1:] = (kept * part for part in cross_entropy_slopes(self.problem.y, scores[1:]))
+        slope[1:], curvature[1:] = (kept * part for part in log_loss_slopes(self.problem.y, scores[1:]))
         return slope, curvature
 
     def accuracy(self, scores: F8) -> float:

@@ -19,7 +19,6 @@ from costframe.gates import (
     GatePoint,
     GatePoints,
     Scores,
-    cheap_losses,
     compose,
     default_tradeoffs,
     fit_logistic,
@@ -39,6 +38,7 @@ from costframe.plugin import (
     TrainingData,
     WeakLearnerBank,
     check_choice,
+    log_losses,
     resolve,
     thread_count,
 )
@@ -128,7 +128,7 @@ class _Bench:
         """Evaluate a pair on the held-out rows: at threshold 0 by the paper's recipe, else at the best threshold."""
         train, held = (_scores(H, weights) for H in (self.columns.H, self.held_columns))
         accounts = pair.accounts(self.data.costs, self.held.X, self.n_threads)
-        losses = cheap_losses(held.cheap, self.held.y)
+        losses = log_losses(held.cheap, self.held.y)
         curve = GateCurve.of(held.gate, losses, self.expensive.held, accounts, self.held, self.data.prices)
         if self.paper:
             one_way = EXPENSIVE if pair.gate_intercept > 0 else CHEAP

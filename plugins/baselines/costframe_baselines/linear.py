@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.gates import Standardized, cheap_losses, fit_logistic, scores_of
+from costframe.gates import Standardized, fit_logistic, scores_of
 from costframe.plugin import (
     B1,
     F8,
@@ -25,6 +25,7 @@ from costframe.plugin import (
     check_number,
     coarse,
     deal_folds,
+    loss_for,
     sample_by_hash,
     sum_over_rows,
     sum_products,
@@ -53,8 +54,7 @@ def fit_linear(H: F8, rows: Rows, n_classes: int, ridge: float) -> F8:
 
 def losses_of(weights: F8, H: F8, rows: Rows, n_classes: int) -> F8:
     """Return the loss of each row: log loss, or half the squared error."""
-    scores = scores_of(H, weights)
-    return cheap_losses(scores.T, rows.y) if n_classes else np.square(scores[0] - rows.y) / 2
+    return loss_for(n_classes).each(rows.y, scores_of(H, weights).T)
 
 
 @frozen(eq=False)

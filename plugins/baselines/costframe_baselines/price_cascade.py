@@ -8,13 +8,12 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
-from costframe.plugin import B1, F8, ParameterError, Rows, StageTree, WeakLearnerBank, halves
+from costframe.plugin import B1, F8, LogisticLoss, ParameterError, Rows, StageTree, WeakLearnerBank, halves
 from costframe.stagewise import (
     BankRows,
     BankTask,
     Evaluation,
     Flow,
-    Logistic,
     Pricing,
     Slopes,
     SoftTree,
@@ -121,7 +120,7 @@ def train_by_price(task: BankTask, held_out: Rows, settings: PriceCascade) -> St
     a constant answer.
     """
     train = task.on(task.data.train)
-    chosen_by = evolve(task.on(held_out), loss=Logistic(), half=halves(held_out, task.data))
+    chosen_by = evolve(task.on(held_out), loss=LogisticLoss(), half=halves(held_out, task.data))
     n_outputs = int(task.bank.widths.sum())
     constant = SoftTree.single(WeightedSum(np.zeros((n_outputs, 1)), np.zeros(1)))
     supports, tree = _supports(task.bank, train.pricing, settings), constant

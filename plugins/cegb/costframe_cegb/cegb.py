@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from costframe.plugin import StageTree, TrainingData
+from costframe.plugin import Loss, StageTree, TrainingData
 from costframe.trees import (
     AnnealedPath,
     Annealing,
-    Loss,
     Monitor,
     Start,
     TreeSettings,

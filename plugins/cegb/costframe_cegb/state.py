@@ -12,13 +12,14 @@ from costframe.plugin import (
     Categories,
     CostModelError,
     DataError,
+    Loss,
     ParameterError,
     Rows,
     TrainingData,
     WeakLearnerBank,
     shown,
 )
-from costframe.trees import Boosted, LazyPrices, Loss, TreeSettings
+from costframe.trees import Boosted, LazyPrices, TreeSettings
 
 __all__ = ["State", "WarmStart", "unpaid_prices"]
 

@@ -12,14 +12,23 @@ from collections.abc import Collection
 import numpy as np
 from attrs import evolve
 
-from costframe.plugin import F8, PricedGroups, Rows, StageTree, WeakLearnerBank, coarse, halves, sample_by_hash
+from costframe.plugin import (
+    F8,
+    LogisticLoss,
+    PointwiseLoss,
+    PricedGroups,
+    Rows,
+    StageTree,
+    WeakLearnerBank,
+    coarse,
+    halves,
+    sample_by_hash,
+)
 from costframe.stagewise import (
     MOST_LEARNERS,
     BankRows,
     BankTask,
     Evaluation,
-    Logistic,
-    Loss,
     NormalEquations,
     RelaxedObjective,
     SoftTree,
@@ -78,7 +87,7 @@ def train_cronus(
 
     def choosing(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
         if data.n_classes and not printed:
-            return evolve(task.on(rows, learners), loss=Logistic(), half=halves(rows, data))
+            return evolve(task.on(rows, learners), loss=LogisticLoss(), half=halves(rows, data))
         return evolve(fitting(rows, learners), half=halves(rows, data))
 
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
@@ -136,7 +145,12 @@ def _spread(rows: BankRows, ridge: float) -> float:
 
 
 def minimize_eq_8(
-    rows: BankRows, loss: Loss, prices: PricedGroups, start: SoftTree, settings: CascadeSettings, steps: list[Step]
+    rows: BankRows,
+    loss: PointwiseLoss,
+    prices: PricedGroups,
+    start: SoftTree,
+    settings: CascadeSettings,
+    steps: list[Step],
 ) -> SoftTree:
     """Run Algorithm 1: alternate between one stage's weights and the auxiliaries of eq. 11, until eq. 8 stops falling.
 

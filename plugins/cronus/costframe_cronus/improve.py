@@ -7,13 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import evolve
 
-from costframe.plugin import F8, SampledPrices, sum_over_rows
+from costframe.plugin import F8, SampledPrices, SquaredLoss, sum_over_rows
 from costframe.stagewise import (
     BankRows,
     Evaluation,
     Flow,
     SoftTree,
-    Squared,
     SupportObjective,
     calibrate_at_exits,
     descend,
@@ -97,7 +96,7 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
 
     def objective(at: Evaluation) -> SupportObjective:
         rows = emphasize(at.rows, settings.positive_weight).columns(used)
-        return SupportObjective(rows, Squared(), at.costs(tree), settings.tradeoff, settings.steepness)
+        return SupportObjective(rows, SquaredLoss(), at.costs(tree), settings.tradeoff, settings.steepness)
 
     on_train = objective(train)
     passes = Flow.of(

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 import costframe as cf
-from costframe.plugin import BankOutputs, PricedGroups
-from costframe.stagewise import BankRows, Squared
+from costframe.plugin import BankOutputs, PricedGroups, SquaredLoss
+from costframe.stagewise import BankRows
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedRegressor
 from costframe_cronus.cronus import minimize_eq_8
 from costframe_cronus.settings import CascadeSettings
@@ -67,7 +67,7 @@ def test_algorithm_1_ends_at_an_optimum_of_eq_8(seed):
     H, y, w, rows, groups = two_stages(seed)
     settings = CascadeSettings(0.05, n_stages=2, rejected=0.3, steepness=8.0, l1=0.005, l1_last=0.005)
     start, steps = initialize(rows, relaxed_stages(rows, groups, settings), settings), []
-    tree = minimize_eq_8(rows, Squared(), groups, start, settings, steps)
+    tree = minimize_eq_8(rows, SquaredLoss(), groups, start, settings, steps)
 
     def vector(at):
         return np.concatenate([at.weights[0, :, 0], at.weights[1, :, 0], at.intercept[:, 0], at.threshold[:1]])

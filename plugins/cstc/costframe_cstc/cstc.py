@@ -11,15 +11,12 @@ from collections.abc import Collection
 import numpy as np
 from attrs import evolve
 
-from costframe.plugin import Rows, StageTree, WeakLearnerBank, halves, sample_by_hash
+from costframe.plugin import Rows, SquaredLoss, StageTree, WeakLearnerBank, halves, loss_for, sample_by_hash
 from costframe.stagewise import (
     MOST_LEARNERS,
     BankTask,
     Evaluation,
-    Logistic,
-    Softmax,
     SoftTree,
-    Squared,
     Step,
     as_stage_tree,
     calibrate_tree,
@@ -63,7 +60,7 @@ def train_cstc(
         found = task.on(rows, learners)
         reads = found.pricing.on_all_rows if len(rows) <= _MOST_READ else None
         if data.n_classes and settings.loss == "logistic":
-            return evolve(found, reads=reads, loss=Logistic() if data.n_classes == 2 else Softmax())
+            return evolve(found, reads=reads, loss=loss_for(data.n_classes))
         return evolve(found, reads=reads)
 
     if task.as_printed:
@@ -96,7 +93,7 @@ def train_by_exact_cost(
     """
 
     def total(tree: SoftTree) -> float:
-        return held_out.total(tree if isinstance(held_out.loss, Squared) else calibrate_tree(tree, held_out))
+        return held_out.total(tree if isinstance(held_out.loss, SquaredLoss) else calibrate_tree(tree, held_out))
 
     fitter, fewer = Fitter(train, settings.ridge), Fitter(some, settings.ridge)
     tree, answers = grow(fitter, settings.depth, settings.inflation)

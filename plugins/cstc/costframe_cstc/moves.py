@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import frozen
 
-from costframe.plugin import B1, F8
-from costframe.stagewise import Evaluation, Flow, Logistic, NormalEquations, SoftTree, best_threshold, fit_at_price
+from costframe.plugin import B1, F8, LogisticLoss
+from costframe.stagewise import Evaluation, Flow, NormalEquations, SoftTree, best_threshold, fit_at_price
 from costframe_cstc.node_fits import Fitter, refine
 
 _INFLATIONS = (1.0, 4.0)  # of prices: all rows of a node pay for its route
@@ -77,7 +77,7 @@ def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[Sof
         H = outputs.columns(used).block(slice(0, len(at)))
         yield _routed(fitter.train, tree, choice, weights[:, 0])
         start, nothing = (2.0 * weights[used], 2.0 * normal.intercept(weights)), np.zeros(side.shape)
-        refined, _ = refine(Logistic(), H, side, size[at], nothing, start, ridge * normal.unit / 4)
+        refined, _ = refine(LogisticLoss(), H, side, size[at], nothing, start, ridge * normal.unit / 4)
         weights[used] = refined
         yield _routed(fitter.train, tree, choice, weights[:, 0])
 

@@ -12,14 +12,16 @@ from costframe.plugin import (
     F8,
     I8,
     BankOutputs,
+    PointwiseLoss,
     SampledPrices,
+    SquaredLoss,
     coarse,
     exact_sum,
     product,
     sum_over_rows,
     sum_products,
 )
-from costframe.stagewise import Evaluation, Loss, NormalEquations, Squared, WeightedSum, fit_at_price, minimize_smooth
+from costframe.stagewise import Evaluation, NormalEquations, WeightedSum, fit_at_price, minimize_smooth
 
 _ROUNDS = 15  # few, so that rounding has no effect
 _SHRINK = 0.5  # a node's ridge is multiplied by its share of the rows to minus this power
@@ -121,7 +123,7 @@ class NodeFit:
     def _refined(self, weights: F8, constant: F8) -> WeightedSum:
         """Add a step to the prior."""
         rows, loss, prior = self.fitter.train.rows, self.fitter.train.loss, self.prior
-        if not isinstance(loss, Squared):
+        if not isinstance(loss, SquaredLoss):
             used, weight = np.flatnonzero(weights.any(axis=1)), rows.loss_weight[self.at]
             total, H = exact_sum(weight), self._outputs.columns(used).block(slice(0, len(self.at)))
             squares, mean = np.split(sum_over_rows(np.hstack([np.square(H), H]), weight / total), 2)
@@ -135,7 +137,7 @@ class NodeFit:
 
 
 def refine(
-    loss: Loss, H: F8, target: F8, weight: F8, offset: F8, start: tuple[F8, F8], penalty: float
+    loss: PointwiseLoss, H: F8, target: F8, weight: F8, offset: F8, start: tuple[F8, F8], penalty: float
 ) -> tuple[F8, F8]:
     """Minimize sum_i w_i loss(offset_i + c + D'h_i) / sum_i w_i + penalty / 2 |D|^2: weights (U, M), constants (M,)."""
     share, width = weight / exact_sum(weight), target.shape[1]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from costframe.plugin import StageTree, TrainingData
+from costframe.plugin import Loss, StageTree, TrainingData
 from costframe.trees import (
     AnnealedPath,
     Annealing,
     GrowAt,
-    Loss,
     Monitor,
     OncePrices,
     Start,

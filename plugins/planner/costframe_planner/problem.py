@@ -12,17 +12,19 @@ from costframe.plugin import (
     F8,
     I8,
     CostModelError,
+    PointwiseLoss,
     PriceArrays,
     Rows,
     TrainingData,
     apply_link,
     deal_folds,
     least_rows,
+    loss_for,
     sampling_keys,
     squeeze,
 )
 from costframe.sets import SetPrices
-from costframe.trees import BinnedData, Predictions, SquaredLoss, TreeSettings, bin_rows, check_sizes, loss_for
+from costframe.trees import BinnedData, Predictions, TreeSettings, bin_rows, check_sizes
 from costframe_planner.base import Base
 from costframe_planner.stakes import Stakes
 
@@ -61,7 +63,7 @@ class Problem:
     rows: Rows
     data: BinnedData  # features of the rows
     coarse: BinnedData  # the same in fewer bins, for quick fits and regressions
-    loss: SquaredLoss
+    loss: PointwiseLoss
     # fold, half (n,): folds of the models, and halves for the regressions; equal rows, or rows of a query, stay
     # together
     fold: I8
@@ -103,7 +105,7 @@ class Problem:
             rows,
             fine := binned(settings.trees.max_bins),
             fine if fine.mapper.n_bins.max() <= COARSE else binned(COARSE),
-            loss,  # type: ignore[arg-type]
+            loss,
             fold,
             half,
             sampling_keys(rows, data, numbers, fold, half),

@@ -1,4 +1,8 @@
-"""The losses of boosting: squared, logistic and softmax; `ranking` has those of rankings."""
+"""The losses of tasks: squared, logistic and softmax, with their derivatives; `trees.ranking` has those of rankings.
+
+Boosting gives labels: numbers, or the numbers of classes. Fits of several scores at once give targets, (n, M): numbers,
+-1 and 1 for two classes, or one 0/1 column per class.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import ClassVar, Literal, Protocol, Self, final
 import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_softmax, softmax
 
 from costframe import engine
 from costframe.core.arrays import F8, I8
@@ -15,11 +20,12 @@ from costframe.core.machine import run_parallel
 from costframe.core.sums import exact_mean, exact_sum
 from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows
-from costframe.trees.settings import LOGISTIC, SOFTMAX, SQUARED
 
+SQUARED, LOGISTIC, SOFTMAX = range(3)  # losses in the engine
 _ROWS_PER_STRIP = 8192
 _ROWS_WORTH_THREADS = 50_000
 _LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite without rows of a class
+_LEAST_CURVATURE = 0.01  # for rows with sure answers: steps would else move their scores far
 
 
 class Loss(Protocol):
@@ -56,7 +62,7 @@ class RowLoss(Protocol):
 
 
 @frozen
-class _LossOfRows:
+class _MeanOverRows:
     """The base of losses that are means over rows, of all workers."""
 
     kind: ClassVar[int]
@@ -87,14 +93,26 @@ class _LossOfRows:
         return found[0].T, found[1].T
 
     def each(self, y: ArrayLike, scores: F8) -> F8:
-        """Return the loss of each row: float64 (n,)."""
+        """Return the loss of each row, given labels: float64 (n,)."""
+        raise NotImplementedError
+
+    def value(self, scores: F8, target: F8) -> F8:
+        """Return the loss of each row, given targets (n, M): float64 (n,)."""
+        raise NotImplementedError
+
+    def slope(self, scores: F8, target: F8) -> F8:
+        """Differentiate it by the scores: float64 (n, M)."""
+        raise NotImplementedError
+
+    def curvature(self, scores: F8) -> F8:
+        """Return about the second derivative by a score, > 0: float64 (n,)."""
         raise NotImplementedError
 
 
 @final
 @frozen
-class SquaredLoss(_LossOfRows):
-    """1/2 (f - y)^2."""
+class SquaredLoss(_MeanOverRows):
+    """1/2 (f - y)^2, summed over the targets of a row."""
 
     n_outputs: ClassVar = 1
     link: ClassVar[Literal["identity"]] = "identity"
@@ -108,10 +126,22 @@ class SquaredLoss(_LossOfRows):
         """Return the loss of each row: float64 (n,)."""
         return 0.5 * (scores[:, 0] - np.asarray(y, np.float64)) ** 2
 
+    def value(self, scores: F8, target: F8) -> F8:
+        """Return the loss of each row: float64 (n,)."""
+        return np.asarray(0.5 * np.square(target - scores).sum(axis=1))
+
+    def slope(self, scores: F8, target: F8) -> F8:
+        """Differentiate it by the scores: float64 (n, M)."""
+        return scores - target
+
+    def curvature(self, scores: F8) -> F8:
+        """Return ones: float64 (n,)."""
+        return np.ones(len(scores))
+
 
 @final
 @frozen
-class LogisticLoss(_LossOfRows):
+class LogisticLoss(_MeanOverRows):
     """log(1 + exp(-s f)) with s = 2y - 1, for y of zeros and ones; scores are log odds of y = 1."""
 
     n_outputs: ClassVar = 1
@@ -128,10 +158,23 @@ class LogisticLoss(_LossOfRows):
         margin = np.where(_classes(y, 2) == 1, scores[:, 0], -scores[:, 0])
         return np.asarray(np.logaddexp(0.0, -margin))
 
+    def value(self, scores: F8, target: F8) -> F8:
+        """Return the loss of each row, for scores and targets (n, 1): float64 (n,)."""
+        return np.asarray(np.logaddexp(0.0, -target * scores)[:, 0])
+
+    def slope(self, scores: F8, target: F8) -> F8:
+        """Differentiate it by the scores: float64 (n, 1)."""
+        return np.asarray(-target * expit(-target * scores))
+
+    def curvature(self, scores: F8) -> F8:
+        """Return the second derivative by the score, at least 0.01: float64 (n,)."""
+        chance = expit(scores[:, 0])
+        return np.asarray(np.maximum(chance * (1.0 - chance), _LEAST_CURVATURE))
+
 
 @final
 @frozen
-class SoftmaxLoss(_LossOfRows):
+class SoftmaxLoss(_MeanOverRows):
     """Cross-entropy log(sum_k exp f_k) - f_y, for y of class numbers; scores are log probabilities and a constant."""
 
     n_outputs: int  # classes, at least two
@@ -150,6 +193,20 @@ class SoftmaxLoss(_LossOfRows):
         log_total = highest + np.log(np.exp(scores - highest[:, np.newaxis]).sum(axis=1))
         return np.asarray(log_total - scores[np.arange(len(target)), target])
 
+    def value(self, scores: F8, target: F8) -> F8:
+        """Return the loss of each row: float64 (n,)."""
+        return np.asarray(-(target * log_softmax(scores, axis=1)).sum(axis=1))
+
+    def slope(self, scores: F8, target: F8) -> F8:
+        """Differentiate it by the scores: float64 (n, M)."""
+        return np.asarray(softmax(scores, axis=1) - target)
+
+    def curvature(self, scores: F8) -> F8:
+        """Return the mean second derivative over directions, at least 0.01: float64 (n,)."""
+        chance = softmax(scores, axis=1)
+        mean = (1.0 - np.square(chance).sum(axis=1)) / (scores.shape[1] - 1)
+        return np.asarray(np.maximum(mean, _LEAST_CURVATURE))
+
 
 def _classes(y: ArrayLike, n_classes: int) -> I8:
     """Check class numbers, and return them: int64 (n,)."""
@@ -162,8 +219,31 @@ def _classes(y: ArrayLike, n_classes: int) -> I8:
     return target
 
 
-def loss_for(n_classes: int) -> Loss:
+PointwiseLoss = SquaredLoss | LogisticLoss | SoftmaxLoss  # of a task: each row has its own
+
+
+def loss_for(n_classes: int) -> PointwiseLoss:
     """Return the loss of a task: squared for numbers (no classes), logistic for two classes, softmax for more."""
     if n_classes == 0:
         return SquaredLoss()
     return LogisticLoss() if n_classes == 2 else SoftmaxLoss(n_classes)
+
+
+def log_losses(scores: F8, y: I8) -> F8:
+    """Return log(1 + exp(-y f)) of two classes, or the cross-entropy of more: float64 (n,) for scores (n, K)."""
+    return loss_for(max(2, scores.shape[1])).each(y, scores)
+
+
+def log_loss_slopes(y: I8, scores: F8) -> tuple[F8, F8]:
+    """Return derivatives of `log_losses` by each score, and curvatures: float64 (K, n) each, for scores (K, n).
+
+    The curvatures are exact for two classes, K = 1. For more, each row has the smaller of two diagonals that are upper
+    bounds of diag(p) - pp': p, and 2 p (1 - p), as the matrix is diagonally dominant.
+    """
+    two = len(scores) == 1
+    chance = expit(scores) if two else softmax(scores, axis=0)
+    right = y == (np.ones((1, 1)) if two else np.arange(len(chance))[:, np.newaxis])
+    bent = chance * (1 - chance)
+    if not two:
+        bent = np.where(bent.sum(axis=0) < 1 / 2, 2 * bent, chance)
+    return chance - right, bent
