@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from costframe import engine
-from costframe.adoption.catboost import losses
+from costframe.training import losses
 from costframe.trees import bin_mapper, grow, room
 
 if TYPE_CHECKING:
