@@ -101,8 +101,8 @@ from costframe.training.losses import loss_for as loss_for
 from costframe.training.model_path import DeferredPath as DeferredPath
 from costframe.training.model_path import MeasuredPath as MeasuredPath
 from costframe.training.model_path import PathCollector as PathCollector
-from costframe.training.model_path import PathPoint as PathPoint
-from costframe.training.model_path import best_first as best_first
+from costframe.training.path_point import PathPoint as PathPoint
+from costframe.training.path_point import best_first as best_first
 from costframe.training.progress import track as track
 from costframe.training.progress import track_share as track_share
 from costframe.training.row_reader import unfrozen as unfrozen

@@ -11,7 +11,6 @@ from costframe.gates.curve import SURE as SURE
 from costframe.gates.curve import GateCurve as GateCurve
 from costframe.gates.curve import OperatingPoint as OperatingPoint
 from costframe.gates.estimator import GatedClassifier as GatedClassifier
-from costframe.gates.estimator import GatePoint as GatePoint
 from costframe.gates.estimator import GatePoints as GatePoints
 from costframe.gates.estimator import default_tradeoffs as default_tradeoffs
 from costframe.gates.estimator import read_several as read_several

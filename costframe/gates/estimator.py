@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 from numpy.typing import ArrayLike
 
 from costframe.adoption.given.columns import GivenColumns
@@ -30,6 +30,7 @@ from costframe.training.cluster.fitting import fit_on_cluster
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.model_path import DeferredPath, PathCollector
+from costframe.training.path_point import PathPoint
 from costframe.training.shell import restore_on_error
 from costframe.trees.monitor import Predicted, Predictions
 from costframe.trees.scaling import check_sizes
@@ -37,31 +38,6 @@ from costframe.trees.scaling import check_sizes
 _LEVELS = 12
 _LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
 _HIGHEST = (1.0, 30.0)
-
-
-@frozen
-class GatePoint:
-    """A model of the grid.
-
-    Attributes
-    ----------
-    tradeoff : float
-        Of its training; 0 for the expensive model alone.
-    full_share : float or None
-    n_rounds : int
-        Trees or columns of its cheap models and gates; 0 for the expensive model alone.
-    loss, cost : float
-        Mean validation loss, and exact mean validation cost per row.
-    score : float
-        The given score, or minus the loss.
-    """
-
-    tradeoff: float
-    full_share: float | None
-    n_rounds: int
-    loss: float
-    cost: float
-    score: float
 
 
 @define(eq=False)
@@ -83,14 +59,14 @@ class GatePoints:
     held: Rows
     score: Callable[[Predicted], float] | None
     only_own: bool
-    models: PathCollector[GatePoint] = field(factory=PathCollector)
+    models: PathCollector = field(factory=PathCollector)
 
     def begin(self, expensive: ExpensiveModel) -> None:
         """Add the expensive model alone."""
         weight = self.held.weight / self.held.weight.sum()
         cost = float(weight @ expensive.held.account.cost(self.data.prices))
         loss = float(weight @ expensive.held.loss)
-        point = GatePoint(0.0, None, 0, loss, cost, self.score_of(expensive.held.proba, loss))
+        point = PathPoint(0, 0.0, loss, cost, self.score_of(expensive.held.proba, loss))
         self.models.add(point, partial(expensive.tree.with_costs, self.data.costs))
 
     def record(
@@ -103,9 +79,9 @@ class GatePoints:
         for point in points:
             going = candidate.curve.goes_on(point)
             mixed = mix_predictions(candidate.held.cheap, expensive.held.proba, going)
-            measured = (point.loss, point.cost, self.score_of(mixed, point.loss))
-            found = GatePoint(tradeoff, full_share, len(candidate.pair.bank), *measured)
-            self.models.add(found, partial(compose, candidate.pair, point, expensive.tree))
+            score = self.score_of(mixed, point.loss)
+            measured = PathPoint(len(candidate.pair.bank), tradeoff, point.loss, point.cost, score, key=full_share)
+            self.models.add(measured, partial(compose, candidate.pair, point, expensive.tree))
 
     def score_of(self, predictions: F8, loss: float) -> float:
         """Return the score of predictions of the held-out rows with this loss."""
@@ -232,7 +208,7 @@ class GatedClassifier(CostAwareClassifier):
         scoring: Any = None,
         progress: Callable[[float], None] | None = None,
         **others: Unpack[FitRows],
-    ) -> DeferredPath[GatePoint]:
+    ) -> DeferredPath:
         """Fit a grid over tradeoffs and shares, and return all non-dominated models.
 
         All fits share the expensive model and its out-of-fold probabilities. The estimator becomes the best model at
@@ -253,7 +229,8 @@ class GatedClassifier(CostAwareClassifier):
 
         Returns
         -------
-        DeferredPath of GatePoint
+        DeferredPath
+            The key of a point is its `full_share`.
 
         Raises
         ------
@@ -269,7 +246,7 @@ class GatedClassifier(CostAwareClassifier):
     def _sweep(
         self, data: TrainingData, proba: F8 | None, tradeoffs: Any, full_shares: Any, scoring: Any,
         progress: Callable[[float], None] | None,
-    ) -> DeferredPath[GatePoint]:  # fmt: skip
+    ) -> DeferredPath:  # fmt: skip
         """Train the grid on checked data with validation rows, and check its other arguments."""
 
     @by_partition

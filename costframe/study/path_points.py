@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from costframe.core.arrays import F8
-from costframe.training.model_path import PathPoint
+from costframe.training.path_point import PathPoint
 
 _BUDGETS = 200  # budgets over which losses are summed, spaced by the logarithm of cost
 _LEAST_SHARE = 0.01  # the smallest budget, as a share of the full cost, or the cheapest point above zero

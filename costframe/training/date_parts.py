@@ -79,7 +79,7 @@ class DateParts:
 
 
 @frozen(eq=False)
-class DatedPath(MeasuredPath[Any]):
+class DatedPath(MeasuredPath):
     """A path of models that read parts of dates, as one of models that ask for columns."""
 
     inner: Any  # path

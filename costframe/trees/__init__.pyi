@@ -4,7 +4,6 @@ from costframe.trees.annealed import Annealing as Annealing
 from costframe.trees.annealed import Start as Start
 from costframe.trees.annealed import anneal as anneal
 from costframe.trees.annealed_path import AnnealedPath as AnnealedPath
-from costframe.trees.annealed_path import AnnealedPoint as AnnealedPoint
 from costframe.trees.annealer import Annealer as Annealer
 from costframe.trees.bin_mapper import BinMapper as BinMapper
 from costframe.trees.bin_mapper import BinnedData as BinnedData

@@ -8,65 +8,43 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categories import Categories
-from costframe.training.model_path import MeasuredPath, best_first
+from costframe.training.model_path import MeasuredPath
+from costframe.training.path_point import PathPoint, best_first
 from costframe.trees.boost import Ensemble
 
 
-@frozen
-class AnnealedPoint:
-    """A model on the way: the first rounds of a branch.
-
-    Attributes
-    ----------
-    branch, n_rounds : int
-        The constant model has no rounds.
-    tradeoff : float
-        lambda of its last round.
-    loss, cost : float
-        Mean validation loss, and exact mean validation cost per row.
-    score : float
-        The given score of points, higher is better, or minus the loss.
-    """
-
-    branch: int
-    n_rounds: int
-    tradeoff: float
-    loss: float
-    cost: float
-    score: float
-
-
 @frozen(eq=False)
-class AnnealedPath(MeasuredPath[AnnealedPoint]):
+class AnnealedPath(MeasuredPath):
     """All models of an annealed fit; any of them becomes a predictor without refitting.
 
     Attributes
     ----------
-    points : tuple of AnnealedPoint
-        In the order of training; the constant model first.
+    points : tuple of PathPoint
+        In the order of training; the constant model first. The key of a point is its branch.
     branches : tuple of Ensemble
         A branch begins with the rounds of the model that it left.
     unpriced : frozenset of int
         Branches of trees without prices.
     """
 
-    points: tuple[AnnealedPoint, ...]
+    points: tuple[PathPoint, ...]
     branches: tuple[Ensemble, ...]
     costs: CostModel
     feature_names: tuple[str, ...]
     categories: Categories = field(factory=dict)
     unpriced: frozenset[int] = frozenset()
 
-    def predictor(self, point: AnnealedPoint) -> StageTree:
+    def predictor(self, point: PathPoint) -> StageTree:
         """Return the model of a point."""
-        if not (0 <= point.branch < len(self.branches) and 0 <= point.n_rounds <= self._length(point.branch)):
+        branch: int = point.key
+        if not (0 <= branch < len(self.branches) and 0 <= point.n_rounds <= self._length(branch)):
             raise ParameterError(f"point: expected one of this path's, got {shown(point)}")
-        model = self.branches[point.branch].finish(self.feature_names, point.n_rounds)
+        model = self.branches[branch].finish(self.feature_names, point.n_rounds)
         return model.with_categories(self.categories).with_costs(self.costs)
 
-    def plain(self) -> AnnealedPoint:
+    def plain(self) -> PathPoint:
         """Return the point with the best score among those without prices; of several, the cheapest."""
-        unpriced = [point for point in self.points if point.branch in self.unpriced]
+        unpriced = [point for point in self.points if point.key in self.unpriced]
         if not unpriced:
             raise ParameterError("plain: this path has no trees without prices")
         return max(unpriced, key=best_first)

@@ -19,7 +19,7 @@ import numpy as np
 from attrs import define, evolve, field
 
 from costframe.core.arrays import F8
-from costframe.trees.annealed_path import AnnealedPoint
+from costframe.training.path_point import PathPoint
 from costframe.trees.boost import Ensemble
 from costframe.trees.bundles import GIVEN_UP, Bundle, WaitingBundles
 from costframe.trees.ensemble_run import EnsembleRun
@@ -51,7 +51,7 @@ class Annealer:
     most_rounds: int
     score: Callable[[Running], float] | None = None
     on_round: Callable[[float], None] | None = None
-    points: list[AnnealedPoint] = field(factory=list, init=False)
+    points: list[PathPoint] = field(factory=list, init=False)
     branches: list[Ensemble] = field(factory=list, init=False)
     _costs: list[float] = field(factory=list, init=False)  # of points with a smaller loss than all cheaper ones
     _losses: list[float] = field(factory=list, init=False)  # of the same points
@@ -68,7 +68,7 @@ class Annealer:
         self.branches += other.branches
         for point in other.points:
             self._worth_noting(point.loss, point.cost)
-            self.points.append(evolve(point, branch=first + point.branch))
+            self.points.append(evolve(point, key=first + point.key))
 
     def train_at(
         self, run: EnsembleRun, tradeoff: float, *, patience: int = _PATIENCE, rounds: int = _LEVEL_ROUNDS
@@ -157,7 +157,7 @@ class Annealer:
         """Score the present run, and make a point of it."""
         running = run.running
         score = -running.loss if self.score is None else self.score(running)
-        self.points.append(AnnealedPoint(branch, run.n_rounds, tradeoff, running.loss, running.cost, score))
+        self.points.append(PathPoint(run.n_rounds, tradeoff, running.loss, running.cost, score, key=branch))
 
     def _worth_noting(self, loss: float, cost: float) -> bool:
         """Return whether a model has a smaller loss than all before at no higher cost, and note it."""

@@ -99,7 +99,7 @@ class BoostedEstimator(CostAwareEstimator):
     n_jobs: int | None = field(default=None, kw_only=True)
     verbose: int = field(default=0, kw_only=True)
 
-    def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> MeasuredPath[Any]:
+    def _anneal(self, data: TrainingData, settings: TreeSettings, asked: Annealing) -> MeasuredPath:
         """Anneal on checked data with validation rows."""
         raise NotImplementedError
 
@@ -169,7 +169,7 @@ class BoostedEstimator(CostAwareEstimator):
         look_ahead: bool = True,
         progress: Callable[[float], None] | None = None,
         **others: Unpack[FitRows],
-    ) -> MeasuredPath[Any]:
+    ) -> MeasuredPath:
         """Train with a falling tradeoff; return all models on the way with their exact validation cost.
 
         The estimator becomes the best model at its own `tradeoff`. `n_estimators` is the most rounds of a model, 1000

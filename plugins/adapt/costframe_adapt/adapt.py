@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 from attrs import define, evolve, frozen
 
-from costframe.gates import CHEAP, Candidate, ExpensiveModel, GatedPair, GatePoint, GatePoints, OperatingPoint, compose
-from costframe.plugin import F8, DeferredPath, StageTree, TrainingData, track
+from costframe.gates import CHEAP, Candidate, ExpensiveModel, GatedPair, GatePoints, OperatingPoint, compose
+from costframe.plugin import F8, DeferredPath, PathPoint, StageTree, TrainingData, track
 from costframe.stagewise import blas_for
 from costframe.trees import AnnealedPath, Ensemble, Predicted, bin_rows
 from costframe_adapt.boosted_stage import fit_boosted_stage
@@ -96,10 +96,10 @@ class _Sweep:
         path = anneal_cheap(self.judge, trees, self.points.score)
         wanted = [*path.frontier(), *(path.at(tradeoff) for tradeoff in tradeoffs)]
         for one in dict.fromkeys(wanted):
-            pair = GatedPair.of(path.branches[one.branch].finish(path.feature_names, one.n_rounds))
+            pair = GatedPair.of(path.branches[one.key].finish(path.feature_names, one.n_rounds))
             point = OperatingPoint(CHEAP, np.inf, one.loss, one.cost, 0.0)
-            found = GatePoint(one.tradeoff, 0.0, len(pair.bank), one.loss, one.cost, one.score)
-            self.points.models.add(found, partial(compose, pair, point, self.judge.expensive.tree))
+            measured = PathPoint(len(pair.bank), one.tradeoff, one.loss, one.cost, one.score, key=0.0)
+            self.points.models.add(measured, partial(compose, pair, point, self.judge.expensive.tree))
         return path
 
     def fit(self, settings: AdaptSettings, trees: AdaptTrees | None, warm: WarmStart) -> WarmStart:
@@ -121,7 +121,7 @@ def sweep_grid(
     full_shares: Sequence[float | None],
     score: Callable[[Predicted], float] | None = None,
     progress: Callable[[float], None] | None = None,
-) -> DeferredPath[GatePoint]:
+) -> DeferredPath:
     """Fit at each share, with each kind of trees, at descending tradeoffs, each from the result before it.
 
     Parameters
@@ -147,7 +147,7 @@ def sweep_grid(
             warm = WarmStart()
         if trees in cheap:
             best = cheap[trees].at(tradeoff)
-            warm = evolve(warm, cheap=cheap[trees].branches[best.branch].prefix(best.n_rounds))
+            warm = evolve(warm, cheap=cheap[trees].branches[best.key].prefix(best.n_rounds))
         warm = sweep.fit(evolve(settings, tradeoff=tradeoff, full_share=share, verbose=0), trees, warm)
         if progress is not None:
             progress(done / len(fits))

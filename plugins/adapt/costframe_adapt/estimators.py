@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.gates import GatedClassifier, GatePoint, default_tradeoffs
+from costframe.gates import GatedClassifier, default_tradeoffs
 from costframe.plugin import F8, DeferredPath, StageTree, TrainingData
 from costframe.trees import scorer
 from costframe_adapt.adapt import sweep_grid, train_adapt, train_without_gate
@@ -79,7 +79,7 @@ class AdaptClassifier(GatedClassifier):
     def _sweep(
         self, data: TrainingData, proba: F8 | None, tradeoffs: Any, full_shares: Any, scoring: Any,
         progress: Callable[[float], None] | None,
-    ) -> DeferredPath[GatePoint]:  # fmt: skip
+    ) -> DeferredPath:  # fmt: skip
         settings = self._settings(data, grid=True)
         levels, shares = read_grid(self, settings, tradeoffs, full_shares)
         score = scorer(scoring)

@@ -48,8 +48,8 @@ def test_points_say_what_their_models_do_and_meet_their_share(case):
         assert point.cost == pytest.approx(cost, rel=1e-9, abs=1e-9)
         assert point.loss == pytest.approx(loss, rel=1e-6)
         assert point.score == pytest.approx(score, abs=1e-9)
-        if point.full_share is not None and kind != "stages":
-            assert WEIGHT @ (tree.exits(X_VAL) >= 2) / WEIGHT.sum() <= point.full_share + 1e-9
+        if point.key is not None and kind != "stages":
+            assert WEIGHT @ (tree.exits(X_VAL) >= 2) / WEIGHT.sum() <= point.key + 1e-9
     plain = path.predictor(path.plain())
     np.testing.assert_array_equal(plain.predict(X_VAL), estimator.expensive_predictor_.predict(X_VAL))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from costframe.plugin import (
     I8,
@@ -14,6 +14,7 @@ from costframe.plugin import (
     CostAwareRegressor,
     Loss,
     ParameterError,
+    PathPoint,
     Predictor,
     PriceArrays,
     Rows,
@@ -23,7 +24,6 @@ from costframe.plugin import (
 )
 from costframe.trees import (
     AnnealedPath,
-    AnnealedPoint,
     Annealing,
     BoostedEstimator,
     BoostedRanker,
@@ -38,17 +38,6 @@ from costframe.trees import (
 from costframe_baselines.price_levels import sets_below_prices
 
 
-@frozen
-class PrefixPoint(AnnealedPoint):
-    """The first rounds of a branch, measured on some rows."""
-
-    batch: float  # each row's equal share of the once-prices, which `cost` leaves out
-
-    def total(self, tradeoff: float) -> float:
-        """Return loss + tradeoff * cost, with the share of once-prices."""
-        return self.loss + tradeoff * (self.cost + self.batch)
-
-
 def measure_prefixes(
     ensemble: Ensemble,
     rows: Rows,
@@ -57,15 +46,15 @@ def measure_prefixes(
     *,
     branch: int = 0,
     score: Callable[[Running], float] | None = None,
-) -> list[PrefixPoint]:
+) -> list[PathPoint]:
     """Measure the constant model and the first 1, 2, ... rounds; the score is minus the loss by default."""
     running = Running(rows, loss, prices)
     running.begin(ensemble.intercept)
 
-    def measure(n_rounds: int) -> PrefixPoint:
+    def measure(n_rounds: int) -> PathPoint:
         once = running.paid.acquired.any(axis=0) @ prices.once / rows.total_weight if prices.once.any() else 0.0
-        value = -running.loss if score is None else score(running)
-        return PrefixPoint(branch, n_rounds, 0.0, running.loss, running.cost, value, float(once))
+        cost, value = running.cost, -running.loss if score is None else score(running)
+        return PathPoint(n_rounds, 0.0, running.loss, cost, value, key=branch, objective_cost=cost + float(once))
 
     points = [measure(0)]
     for number in range(len(ensemble.rounds)):
@@ -98,9 +87,10 @@ class PlainBoosting(BoostedEstimator):
             for branch, ensemble in enumerate(grown)
             for point in measure_prefixes(ensemble, judged, self._loss(data), data.prices, branch=branch)
         ]
-        best = min(points, key=lambda point: (point.total(tradeoff), point.n_rounds))
+        best = min(points, key=lambda point: (point.objective(tradeoff), point.n_rounds))
         self.n_iter_ = best.n_rounds
-        return grown[best.branch].finish(data.feature_names, best.n_rounds)
+        kept: Ensemble = grown[best.key]
+        return kept.finish(data.feature_names, best.n_rounds)
 
     def _grow(self, data: TrainingData, settings: TreeSettings) -> Ensemble:
         """Boost trees, with validation rows up to the best round by `scoring`, the loss by default."""

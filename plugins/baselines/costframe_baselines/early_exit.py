@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import define, evolve, field, fields_dict, frozen
+from attrs import define, evolve, field, fields_dict
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +20,7 @@ from costframe.plugin import (
     DataError,
     DeferredPath,
     ParameterError,
+    PathPoint,
     Predictor,
     Rows,
     StageTree,
@@ -41,24 +42,6 @@ _TRIED = 40  # thresholds
 _LIMITS = {"max_cost", "unavailable"}
 _OF_COST = _LIMITS | {"acquisition", "sample_weight", "rounds", "y", "costs"}
 _UNTOUCHED = {"random_state", "n_threads", "verbose"}  # settings that are never refused
-
-
-@frozen
-class ExitPoint:
-    """A threshold, measured on held-out rows."""
-
-    threshold: float  # infinite: no row leaves early; minus infinite: all leave before the first tree
-    n_rounds: int  # learners of the model
-    tradeoff: float  # 0, for its trees know no prices
-    # loss, cost, score: mean loss, exact mean cost per row, and the given score or minus the loss
-    loss: float
-    cost: float
-    score: float
-    batch: float  # each row's equal share of the once-prices, which `cost` leaves out
-
-    def total(self, tradeoff: float) -> tuple[float, float]:
-        """Return loss + tradeoff * cost with the share of once-prices, and a key by which later exits win ties."""
-        return self.loss + tradeoff * (self.cost + self.batch), -self.threshold
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
@@ -93,12 +76,12 @@ class _EarlyExit(PlainBoosting):
         exits = self._exits(data, evolve(settings, n_estimators=asked.annealer.most_rounds))
         points = self._points(exits, _held(data), data, asked.annealer.score)[::-1]
         self.threshold_ = _best(points, data.tradeoff)
-        makers = tuple(lambda at=point.threshold: evolve(exits, threshold=at).simplest() for point in points)
+        makers = tuple(lambda at=point.key: evolve(exits, threshold=at).simplest() for point in points)
         if asked.progress is not None:
             asked.progress(1.0)
         return DeferredPath(tuple(points), makers, data.costs)
 
-    def _points(self, exits: ExitPredictor, held: Rows, data: TrainingData, score: Any = None) -> list[ExitPoint]:
+    def _points(self, exits: ExitPredictor, held: Rows, data: TrainingData, score: Any = None) -> list[PathPoint]:
         """Measure thresholds from the exit of every row to that of none; the core prices the learners of each exit."""
         everyone, n_jobs = np.arange(len(held)), self._settings(data).n_threads
         scores = np.array(
@@ -121,7 +104,7 @@ class _EarlyExit(PlainBoosting):
             count = 0 if threshold == EVERY_ROW else exits.ends[-1]
             mean = float(np.average(cost[at, everyone], weights=held.weight))
             batch = float(bought[at, everyone].any(axis=0) @ prices.once[once]) / held.total_weight
-            found.append(ExitPoint(threshold, count, 0.0, loss, mean, value, batch))
+            found.append(PathPoint(count, 0.0, loss, mean, value, key=threshold, objective_cost=mean + batch))
         return found
 
     def _exits(self, data: TrainingData, settings: TreeSettings | None = None) -> ExitPredictor:
@@ -185,8 +168,9 @@ def _has_vars(model: object) -> bool:
     return hasattr(model, "__dict__") and not isinstance(model, type)
 
 
-def _best(points: list[ExitPoint], tradeoff: float) -> float:
-    return min(points, key=lambda point: point.total(tradeoff)).threshold
+def _best(points: list[PathPoint], tradeoff: float) -> float:
+    """Return the threshold with the least objective; of equal ones, later exits win."""
+    return float(min(points, key=lambda point: (point.objective(tradeoff), -point.key)).key)
 
 
 def _held(data: TrainingData) -> Rows:

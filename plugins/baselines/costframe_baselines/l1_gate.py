@@ -16,7 +16,6 @@ from costframe.gates import (
     GateCurve,
     GatedClassifier,
     GatedPair,
-    GatePoint,
     GatePoints,
     Scores,
     compose,
@@ -189,7 +188,7 @@ class L1GateClassifier(GatedClassifier):
     def _sweep(
         self, data: TrainingData, proba: F8 | None, tradeoffs: Any, full_shares: Any, scoring: Any,
         progress: Callable[[float], None] | None,
-    ) -> DeferredPath[GatePoint]:  # fmt: skip
+    ) -> DeferredPath:  # fmt: skip
         self._check_expensive(data)
         levels, shares = read_tradeoffs(tradeoffs), (self._share(),)
         if full_shares is not None:

@@ -100,5 +100,5 @@ def test_the_price_and_the_trees_are_those_of_the_least_objective():
         found = AffordableClassifier(COSTS, tradeoff, **asked).fit(X, Y, X_val=XV, y_val=YV)
         assert total(found, tradeoff) == pytest.approx(min(totals), rel=1e-12)
     path = AffordableClassifier(COSTS, 0.0, n_estimators=20).fit_path(X, Y, X_val=XV, y_val=YV)
-    assert {point.branch for point in path.points} == {0, 1, 2, 3}
-    assert path.plain().branch == 3
+    assert {point.key for point in path.points} == {0, 1, 2, 3}
+    assert path.plain().key == 3

@@ -157,7 +157,7 @@ def test_the_threshold_has_the_least_loss_and_cost_of_those_tried(classes):
         assert point.cost == pytest.approx(found.cost(rows).mean, rel=1e-12)
         p = found.predict(rows)
         assert point.score == np.mean((p > 0.5 if p.ndim == 1 else p.argmax(axis=1)) == labels)
-    assert path.plain().threshold == np.inf
+    assert path.plain().key == np.inf
 
 
 BOOSTED = {"n_estimators": 20, "max_depth": 2}

@@ -32,7 +32,6 @@ from costframe.plugin import (
 from costframe.trees import Predicted, check_sizes, scorer
 from costframe_budgetforest.forest import (
     Forest,
-    ForestPoint,
     ForestRows,
     GrowSettings,
     grow_path,
@@ -61,7 +60,7 @@ class ForestClassifier(CostAwareClassifier):
         tradeoffs: F8 | None,
         score: Callable[[Predicted], float] | None,
         progress: Callable[[float], None] | None,
-    ) -> DeferredPath[ForestPoint]:
+    ) -> DeferredPath:
         raise NotImplementedError
 
     @restore_on_error
@@ -75,7 +74,7 @@ class ForestClassifier(CostAwareClassifier):
         scoring: Any = None,
         progress: Callable[[float], None] | None = None,
         **others: Unpack[FitRows],
-    ) -> DeferredPath[ForestPoint]:
+    ) -> DeferredPath:
         """Return all non-dominated forests of one fit with their exact cost on validation rows.
 
         The estimator becomes the forest with the least validation loss + tradeoff * cost at its own `tradeoff`.
@@ -93,7 +92,7 @@ class ForestClassifier(CostAwareClassifier):
 
         Returns
         -------
-        DeferredPath of ForestPoint
+        DeferredPath
 
         Raises
         ------
@@ -185,7 +184,7 @@ class BudgetRFClassifier(ForestClassifier):
         tradeoffs: F8 | None,
         score: Callable[[Predicted], float] | None,
         progress: Callable[[float], None] | None,
-    ) -> DeferredPath[ForestPoint]:
+    ) -> DeferredPath:
         if tradeoffs is not None:
             raise ParameterError("tradeoffs: have no effect, impurity thresholds make BudgetRF's path")
         return grow_path(data, self._settings(data), score, progress)
@@ -282,7 +281,7 @@ class BudgetPruneClassifier(ForestClassifier):
         tradeoffs: F8 | None,
         score: Callable[[Predicted], float] | None,
         progress: Callable[[float], None] | None,
-    ) -> DeferredPath[ForestPoint]:
+    ) -> DeferredPath:
         settings = self._settings(data)
         forest = self._forest(data, settings, priced=True)
         for name in ("objective_", "bound_"):  # of an earlier fit

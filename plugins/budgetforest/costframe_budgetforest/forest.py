@@ -21,6 +21,7 @@ from costframe.plugin import (
     CostModel,
     DeferredPath,
     PathCollector,
+    PathPoint,
     PriceArrays,
     Rows,
     StageTree,
@@ -258,19 +259,6 @@ def _room(most: int, n_classes: int) -> tuple[NDArray[Any], ...]:
     return feature, bins, missing_left, left, right, parent, depth, begin, end, counts
 
 
-@frozen
-class ForestPoint:
-    """A forest on a path."""
-
-    n_rounds: int  # trees with tests
-    tradeoff: float
-    # loss, cost: mean squared loss and exact mean cost of held-out rows; prices per batch are shared by as many
-    # rows as there are training rows
-    loss: float
-    cost: float
-    score: float  # the given score, or minus the loss
-
-
 def squared_loss(proba: F8, y: I8, weight: F8) -> float:
     """Return the mean over rows of the sum over classes of (p - label)^2 / 2; `proba` is (n,) of class 1, or (n, K)."""
     if proba.ndim == 1:
@@ -294,7 +282,7 @@ class Judge:
         assert data.valid is not None  # noqa: S101 - the callers have checked it
         return cls(data.valid, data.costs, data.train.total_weight, score)
 
-    def measure(self, tree: StageTree, tradeoff: float, n_trees: int) -> ForestPoint:
+    def measure(self, tree: StageTree, tradeoff: float, n_trees: int) -> PathPoint:
         """Measure a model."""
         rows = self.rows
         proba = tree.predict(rows.X)
@@ -302,7 +290,7 @@ class Judge:
         cost = float(report.mean + report.fixed / self.batch)
         loss = squared_loss(proba, rows.y, rows.weight)
         score = -loss if self.score is None else self.score(Predictions(rows, proba))
-        return ForestPoint(n_trees, tradeoff, loss, cost, score)
+        return PathPoint(n_trees, tradeoff, loss, cost, score)
 
 
 _SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 75)
@@ -331,12 +319,12 @@ def grow_path(
     progress: Callable[[float], None] | None = None,
     *,
     priced: bool = True,
-) -> DeferredPath[ForestPoint]:
+) -> DeferredPath:
     """Grow a forest for each threshold, and measure its first trees on the validation rows.
 
     The path's first model is grown without prices; there is one without trees, too. `priced` says whether prices count.
     """
-    judge, models, names = Judge.of(data, score), PathCollector["ForestPoint"](), data.feature_names
+    judge, models, names = Judge.of(data, score), PathCollector(), data.feature_names
     given = ForestRows.of(without_copies(data) if priced else data, settings.seed, n_threads=settings.n_threads)
     plain = grow_plain(given, evolve(settings, thresholds=settings.thresholds[:1]))
     models.add(judge.measure(plain.predictor(names), 0.0, settings.n_trees), partial(plain.predictor, names))
@@ -359,7 +347,7 @@ def without_copies(data: TrainingData) -> TrainingData:
     return evolve(data, train=evolve(rows, X=np.where(hidden, np.nan, rows.X))) if hidden.any() else data
 
 
-def _measure(judge: Judge, models: PathCollector[ForestPoint], forest: Forest, names: tuple[str, ...]) -> None:
+def _measure(judge: Judge, models: PathCollector, forest: Forest, names: tuple[str, ...]) -> None:
     count = len(forest.trees)
     for size in [size for size in _SIZES if size < count] + [count]:
         part = forest.prefix(size)

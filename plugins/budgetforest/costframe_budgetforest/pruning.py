@@ -36,7 +36,7 @@ from costframe.plugin import (
 )
 from costframe.trees import Predicted
 from costframe_budgetforest.engine import count_labels, inherit_shares
-from costframe_budgetforest.forest import Forest, ForestPoint, Judge
+from costframe_budgetforest.forest import Forest, Judge
 from costframe_budgetforest.program import (
     Program,
     Solution,
@@ -207,9 +207,9 @@ def prune_path(
     tradeoffs: F8 | None,
     score: Callable[[Predicted], float] | None,
     progress: Callable[[float], None] | None,
-) -> DeferredPath[ForestPoint]:
+) -> DeferredPath:
     """Prune at given tradeoffs, or where the best pruning changes; the first model of the path is the whole forest."""
-    judge, models = Judge.of(data, score), PathCollector["ForestPoint"]()
+    judge, models = Judge.of(data, score), PathCollector()
     tree = whole.predictor(data.feature_names)
     models.add(judge.measure(tree, 0.0, len(whole.trees)), partial(whole.predictor, data.feature_names))
     count = _LEVELS if tradeoffs is None else len(tradeoffs)

@@ -12,6 +12,7 @@ from costframe.plugin import (
     F8,
     MeasuredPath,
     ParameterError,
+    PathPoint,
     PlannedPredictor,
     Rung,
     best_first,
@@ -38,45 +39,33 @@ _POWERS = np.array([0.0625, 0.125, 0.25, 0.5, 1.0, 2.0])  # of two
 
 
 @frozen
-class PlanPoint:
-    """A model on the path; its loss and score are those of the plan with the same cost out of fold."""
+class Plan:
+    """The key of a point: a set that answers all rows, or a plan."""
 
-    tradeoff: float  # loss accepted per unit of cost; 0 for a single set
-    stop: int  # set that answers all rows, a stop or a further one, or -1 for a plan
-    induced: bool  # whether backward induction made its plan, for its own prices and tradeoff
-    # loss, score: mean loss, in money for bills, and score, over the rows of train and valid
-    loss: float
-    # cost, cost_error: mean cost per row of the kept model, and its standard error
-    cost: float
-    score: float
-    error: float | None  # standard error of the score, if known
-    n_rounds: int  # number of stops
-    cost_error: float = 0.0
-    # mean cost with each row's share of once-prices, as in the objective
-    objective_cost: float = field(default=np.nan, repr=False)
+    stop: int = -1  # set that answers all rows, a stop or a further one, or -1 for a plan
+    induced: bool = False  # whether backward induction made its plan, for its own prices and tradeoff
     asked: float = field(default=np.nan, repr=False)  # tradeoff of the plan out of fold
-    # (n,): influence of each row of train, then of valid, on the score; see `costframe.training.scoring`
-    influence: F8 | None = field(default=None, eq=False, repr=False)
-    # (n,): the same on the cost, where prices have errors
-    spent: F8 | None = field(default=None, eq=False, repr=False)
-    rows_lacked: float = field(default=0.0, repr=False)  # share of the rows that the models of the score did not have
 
 
 @frozen(eq=False)
-class PlannedPath(MeasuredPath[PlanPoint]):
-    """All models of a planner's fit; any of them becomes a predictor that accepts other prices."""
+class PlannedPath(MeasuredPath):
+    """All models of a planner's fit; any of them becomes a predictor that accepts other prices.
 
-    points: tuple[PlanPoint, ...]
+    The key of a point is a `Plan`. Its loss and score, over the rows of train and valid, are those of the plan with the
+    same cost out of fold, in money for bills.
+    """
+
+    points: tuple[PathPoint, ...]
     kept: KeptPlan
     scorer: Scorer | None  # None for the loss
 
-    def predictor(self, point: PlanPoint) -> PlannedPredictor:
+    def predictor(self, point: PathPoint) -> PlannedPredictor:
         """Return the model of a point."""
         models = self.kept.trained.all_models
-        if not -1 <= point.stop < len(models):
+        if not -1 <= point.key.stop < len(models):
             raise ParameterError(f"point: expected one of this path's, got {shown(point)}")
-        if point.stop >= 0:
-            return make_single(self.kept.data, models[0], models[point.stop], self.kept.problem.rows)
+        if point.key.stop >= 0:
+            return make_single(self.kept.data, models[0], models[point.key.stop], self.kept.problem.rows)
         return self._planned(point, point.tradeoff)
 
     def predictor_at(self, tradeoff: float) -> PlannedPredictor:
@@ -84,43 +73,43 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         point = self.at(tradeoff)
         return self._planned(point, tradeoff) if len(self.kept.trained.models) > 1 else self.predictor(point)
 
-    def _planned(self, point: PlanPoint, tradeoff: float) -> PlannedPredictor:
+    def _planned(self, point: PathPoint, tradeoff: float) -> PlannedPredictor:
         """Return a predictor that follows the plan of a point at a tradeoff, and the best price-free ones at others."""
         kept = self.kept
         plan: list[ManyFolds] | int | None = None
-        if point.stop >= 0:
-            plan = point.stop
-        elif point.induced:
+        if point.key.stop >= 0:
+            plan = point.key.stop
+        elif point.key.induced:
             plan = kept.trained.induced(kept.problem, point.tradeoff)
-        others = [each for each in self.points if each.stop < 0 and not each.induced]
+        others = [each for each in self.points if each.key.stop < 0 and not each.key.induced]
         return make_planned(kept.data, kept.trained, tradeoff, plan, ladder_around(point, tradeoff, others))
 
-    def counterpart(self, point: PlanPoint, whole: PlannedPath) -> PlanPoint | None:
+    def counterpart(self, point: PathPoint, whole: PlannedPath) -> PathPoint | None:
         """Return the point that is made like one of a path on more rows: of the same set, or of a bill's tradeoff.
 
         None if there is none, as for plans of losses, whose tradeoff buys more or less of other rows.
         """
-        if point.stop >= 0:
+        if point.key.stop >= 0:
             features = whole._features(point)
-            singles = (each for each in self.points if each.stop >= 0)
+            singles = (each for each in self.points if each.key.stop >= 0)
             return next((each for each in singles if self._features(each) == features), None)
         if self.kept.problem.stakes is None:
             return None
-        plans = (each for each in self.points if each.stop < 0 and each.induced == point.induced)
+        plans = (each for each in self.points if each.key.stop < 0 and each.key.induced == point.key.induced)
         return min(plans, key=lambda each: abs(np.log(each.tradeoff / point.tradeoff)), default=None)
 
-    def _features(self, point: PlanPoint) -> tuple[int, ...]:
-        return self.kept.trained.all_models[point.stop].features
+    def _features(self, point: PathPoint) -> tuple[int, ...]:
+        return self.kept.model_of(point.key.stop).features
 
-    def plain(self) -> PlanPoint:
+    def plain(self) -> PathPoint:
         """Return the best single set, the cheapest of equal ones."""
-        return self._add_error(max((point for point in self.points if point.stop >= 0), key=best_first))
+        return self._add_error(max((point for point in self.points if point.key.stop >= 0), key=best_first))
 
-    def frontier(self) -> tuple[PlanPoint, ...]:
+    def frontier(self) -> tuple[PathPoint, ...]:
         """Return the non-dominated points by score and cost, by ascending cost."""
         return tuple(self._add_error(point) for point in super().frontier())
 
-    def at(self, tradeoff: float) -> PlanPoint:
+    def at(self, tradeoff: float) -> PathPoint:
         """Return the point with the least out-of-fold loss + tradeoff * cost; a larger tradeoff never costs more.
 
         In money, it must be better than the constant by more than the standard error of what it saves: the best of many
@@ -128,31 +117,28 @@ class PlannedPath(MeasuredPath[PlanPoint]):
         """
         check_number("tradeoff", tradeoff)
 
-        def objective(point: PlanPoint) -> float:
-            return point.loss + tradeoff * point.objective_cost
-
-        def best(points: Iterable[PlanPoint]) -> PlanPoint:
-            return min(points, key=lambda point: (objective(point), point.objective_cost))
+        def best(points: Iterable[PathPoint]) -> PathPoint:
+            return min(points, key=lambda point: (point.objective(tradeoff), point.objective_cost))
 
         if (stakes := self.kept.problem.stakes) is None:
-            return best(point for point in self.points if point.stop < len(self.kept.trained.models))
-        singles = [point for point in self.points if point.stop >= 0]
-        plans = [point for point in self.points if point.stop < 0 and point.tradeoff >= tradeoff]
+            return best(point for point in self.points if point.key.stop < len(self.kept.trained.models))
+        singles = [point for point in self.points if point.key.stop >= 0]
+        plans = [point for point in self.points if point.key.stop < 0 and point.tradeoff >= tradeoff]
         constant = singles[0]
 
-        def is_sure(point: PlanPoint) -> bool:
+        def is_sure(point: PathPoint) -> bool:
             error = self._saving_error(point, constant, stakes)
-            return objective(point) + error < objective(constant)
+            return point.objective(tradeoff) + error < constant.objective(tradeoff)
 
         return best([constant, *filter(is_sure, map(best, filter(None, (singles, plans))))])
 
-    def _saving_error(self, one: PlanPoint, other: PlanPoint, stakes: Stakes) -> float:
+    def _saving_error(self, one: PathPoint, other: PathPoint, stakes: Stakes) -> float:
         """Return the standard error of the mean cost of errors that one point saves, beside another."""
         rows, measure = self.kept.problem.rows, _Measure(self.kept, None)
         saved = stakes.realised(measure.scores(other)) - stakes.realised(measure.scores(one))
         return standard_error(rows.weight * (saved - rows.mean(saved)) / rows.total_weight)
 
-    def _add_error(self, point: PlanPoint) -> PlanPoint:
+    def _add_error(self, point: PathPoint) -> PathPoint:
         """Return the point with the standard error of its score."""
         problem = self.kept.problem
         rows = problem.rows
@@ -202,8 +188,8 @@ def measure_path(
     return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, scorer)
 
 
-def _new_point(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PlanPoint:
-    return PlanPoint(tradeoff, stop, induced, np.nan, np.nan, np.nan, None, 0)
+def _new_point(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PathPoint:
+    return PathPoint(0, tradeoff, np.nan, np.nan, np.nan, key=Plan(stop, induced))
 
 
 @frozen(eq=False)
@@ -213,13 +199,13 @@ class _Measure:
     kept: KeptPlan
     scorer: Scorer | None
 
-    def along(self, points: list[PlanPoint], further: int, widest: float, per_loss: float = 0.0) -> list[PlanPoint]:
+    def along(self, points: list[PathPoint], further: int, widest: float, per_loss: float = 0.0) -> list[PathPoint]:
         """Measure plans at ascending tradeoffs, and between those whose costs differ by a share of the full one.
 
         Differences of losses count too, as costs of `per_loss` per unit.
         """
 
-        def apart(a: PlanPoint, b: PlanPoint) -> float:
+        def apart(a: PathPoint, b: PathPoint) -> float:
             return abs(a.cost - b.cost) + (per_loss * abs(np.nan_to_num(a.loss - b.loss)) if per_loss else 0.0)
 
         points, near = [self.of(point) for point in points], _JUMP if per_loss else _NEAR
@@ -231,59 +217,61 @@ class _Measure:
             if gap <= widest * self.kept.problem.paid.full:
                 break
             middle = float(np.sqrt(points[-place].tradeoff * points[1 - place].tradeoff))
-            points.insert(1 - place, self.of(_new_point(middle, induced=points[0].induced)))
+            points.insert(1 - place, self.of(_new_point(middle, induced=points[0].key.induced)))
         return points
 
-    def of(self, point: PlanPoint) -> PlanPoint:
+    def of(self, point: PathPoint) -> PathPoint:
         """Measure a point."""
         problem, models = self.kept.problem, self.kept.trained.models
-        if point.stop >= 0:
-            features = self.kept.trained.all_models[point.stop].features
+        if point.key.stop >= 0:
+            features = self.kept.model_of(point.key.stop).features
             paid, error, objective_cost = problem.paid.of_set(features), 0.0, problem.prices.of_set(features)
         else:
             paid, error, objective_cost = self.kept.cost(self._kept_gains(point), point.tradeoff)
         point = evolve(point, cost=paid, cost_error=error, objective_cost=objective_cost)
-        point = evolve(point, asked=self._asked(point))
-        if np.isnan(point.asked):
+        point = evolve(point, key=evolve(point.key, asked=self._asked(point)))
+        if np.isnan(point.key.asked):
             return point
         rows, scores = problem.rows, self.scores(point)
         loss = rows.mean(problem.losses(scores))
         value = -loss if self.scorer is None else self.scorer(problem.held_out(rows, scores))
-        return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.stop < 0 else point.stop)
+        return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.key.stop < 0 else point.key.stop)
 
-    def scores(self, point: PlanPoint) -> F8:
+    def scores(self, point: PathPoint) -> F8:
         """Return out-of-fold scores (n, K) of all rows."""
         models = self.kept.trained.models
-        if point.stop >= 0:
-            return self.kept.trained.all_models[point.stop].scores
-        at, _ = follow(self.kept.trained.routes, self._gains(point), point.asked)
+        if point.key.stop >= 0:
+            return self.kept.model_of(point.key.stop).scores
+        at, _ = follow(self.kept.trained.routes, self._gains(point), point.key.asked)
         scores = np.empty_like(models[0].scores)
         for k in np.unique(at).tolist():
             scores[at == k] = models[k].scores[at == k]
         return scores
 
-    def paid(self, point: PlanPoint) -> F8:
+    def paid(self, point: PathPoint) -> F8:
         """Return what each row pays out of fold, as in the objective: float64 (n,)."""
-        if point.stop >= 0:
+        if point.key.stop >= 0:
             return np.full(len(self.kept.problem.rows), point.objective_cost)
         routes = self.kept.trained.routes
-        return routes.cost(follow(routes, self._gains(point), point.asked)[1])
+        return routes.cost(follow(routes, self._gains(point), point.key.asked)[1])
 
-    def _gains(self, point: PlanPoint) -> list[F8]:
+    def _gains(self, point: PathPoint) -> list[F8]:
         trained = self.kept.trained
-        made = trained.induced(self.kept.problem, point.tradeoff) if point.induced else trained.gains
+        made = trained.induced(self.kept.problem, point.tradeoff) if point.key.induced else trained.gains
         return [each.predictions for each in made]
 
-    def _kept_gains(self, point: PlanPoint) -> list[F8]:
+    def _kept_gains(self, point: PathPoint) -> list[F8]:
         kept = self.kept
-        return list(kept.induced(kept.trained.induced(kept.problem, point.tradeoff)) if point.induced else kept.gains)
+        return list(
+            kept.induced(kept.trained.induced(kept.problem, point.tradeoff)) if point.key.induced else kept.gains
+        )
 
-    def _asked(self, point: PlanPoint) -> float:
+    def _asked(self, point: PathPoint) -> float:
         """Return the least tradeoff near the point's own at which models without a fold pay what the kept ones do.
 
         Or else less; NaN if there is none.
         """
-        if point.stop >= 0 or self.kept.problem.base is not None:
+        if point.key.stop >= 0 or self.kept.problem.base is not None:
             return point.tradeoff
         routes, gains, rows = self.kept.trained.routes, self._gains(point), self.kept.problem.rows
 
@@ -312,14 +300,14 @@ class _Measure:
         return float(point.tradeoff * 2.0**cheap) if above(cheap) <= _ALIKE else np.nan
 
 
-def ladder_around(point: PlanPoint, tradeoff: float, others: Sequence[PlanPoint]) -> list[Rung]:
+def ladder_around(point: PathPoint, tradeoff: float, others: Sequence[PathPoint]) -> list[Rung]:
     """Return rungs of ascending tradeoffs and falling cost: `point` at `tradeoff`, price-free `others` far from it.
 
     At the least tradeoff from which point a is better than b, the dearer one, their objectives are equal:
     (loss_a - loss_b) / (cost_b - cost_a).
     """
-    single = point.stop >= 0
-    rungs = [Rung(0.0, tradeoff if single else point.tradeoff, planned=single or point.induced)]
+    single = point.key.stop >= 0
+    rungs = [Rung(0.0, tradeoff if single else point.tradeoff, planned=single or point.key.induced)]
     here, most = point, tradeoff
     while dearer := [each for each in others if each.objective_cost > here.objective_cost]:  # at smaller tradeoffs
         before = max(dearer, key=lambda each: (_crossing(here, each), each.objective_cost))
@@ -339,6 +327,6 @@ def ladder_around(point: PlanPoint, tradeoff: float, others: Sequence[PlanPoint]
     return rungs
 
 
-def _crossing(here: PlanPoint, before: PlanPoint) -> float:
+def _crossing(here: PathPoint, before: PathPoint) -> float:
     """Return the tradeoff from which `here`, the cheaper one, is at least as good as `before`."""
     return (here.loss - before.loss) / (before.objective_cost - here.objective_cost)

@@ -165,6 +165,10 @@ class KeptPlan:
                 gains.append(planned.layout.expected_gains(number, table, planned=False))
         return cls(problem, trained, data, rows, scores, gains)
 
+    def model_of(self, stop: int) -> SetModel:
+        """Return the model of a set that answers all rows."""
+        return self.trained.all_models[stop]
+
     def induced(self, made: Sequence[ManyFolds]) -> Gains:
         """Return the gains of a plan of backward induction: one array for each stop except the last."""
         if self.problem.base is not None:

@@ -12,11 +12,11 @@ from naive_costs import full_cost
 
 import costframe as cf
 from costframe.core.stages.stops import check_ladder
-from costframe.plugin import Rung
+from costframe.plugin import PathPoint, Rung
 from costframe.sets import SetPrices
 from costframe.trees import ManyFolds
 from costframe_planner import trained as induction
-from costframe_planner.path import PlanPoint, ladder_around
+from costframe_planner.path import Plan, ladder_around
 from costframe_planner.routes import Routes, follow
 from costframe_planner.trained import Trained, induce
 
@@ -129,7 +129,7 @@ NUMBERS = st.integers(0, 6).map(float)
 
 
 def plan(tradeoff, cost, loss, stop=-1, induced=False):
-    return PlanPoint(tradeoff, stop, induced, loss, cost, -loss, None, 1, objective_cost=cost)
+    return PathPoint(1, tradeoff, loss, cost, -loss, key=Plan(stop, induced))
 
 
 def rung_at(ladder, tradeoff):
