@@ -55,7 +55,7 @@ def test_every_point_costs_and_loses_what_the_path_says_and_is_chosen_by_tradeof
     with pytest.raises(cf.CostframeError, match=r"no model costs -1.0 or less, the cheapest costs 0"):
         path.within(-1.0)
     with pytest.raises(cf.CostframeError, match="point: expected one of this path's"):
-        path.predictor(evolve(path.points[0], branch=len(path.branches)))
+        path.predictor(evolve(path.points[0], key=len(path.branches)))
 
 
 def test_the_best_model_of_every_line_is_a_point_at_given_tradeoffs(rows):
@@ -67,7 +67,7 @@ def test_the_best_model_of_every_line_is_a_point_at_given_tradeoffs(rows):
     for branch, ensemble in enumerate(path.branches):
         tradeoff, values = 0.0 if branch in path.unpriced else 0.02, []
         for n_rounds in range(1 + len(ensemble.rounds)):
-            report = path.predictor(evolve(path.points[0], branch=branch, n_rounds=n_rounds)).cost(X[400:])
+            report = path.predictor(evolve(path.points[0], key=branch, n_rounds=n_rounds)).cost(X[400:])
             values.append(log_loss(y[400:], report.predictions) + tradeoff * report.mean)
         assert any(point.loss + tradeoff * point.cost == pytest.approx(min(values)) for point in path.points)
 

@@ -89,7 +89,7 @@ def test_cheap_features_that_tell_a_little_have_a_point_below_the_price_of_other
     path = PlannerClassifier(costs, n_jobs=1).fit_path(X, y, scoring="roc_auc")
     few, more = path.within(1.0), path.within(3.0)
     assert 0.5 < few.score < more.score - 0.01
-    assert {few.stop, more.stop}.isdisjoint({0, -1})
+    assert {few.key.stop, more.key.stop}.isdisjoint({0, -1})
 
 
 def cliff(n=900, seed=0):
@@ -111,7 +111,7 @@ def test_the_feature_of_the_best_answers_has_a_point_beside_that_of_least_loss()
         [random.random(3000) < np.where(y, 0.96, 0.347), random.random(3000) < np.where(y, 0.616, 0.061)]
     )
     path = PlannerClassifier({"moves": 1.0, "answers": 1.0}, **QUICK).fit_path(X.astype(float), y, scoring="accuracy")
-    single = {path.kept.trained.all_models[each.stop].features: each for each in path.points if each.stop > 0}
+    single = {path.kept.trained.all_models[each.key.stop].features: each for each in path.points if each.key.stop > 0}
     assert single[0,].loss < single[1,].loss
     assert path.within(1.0).score == single[1,].score > single[0,].score + 0.05
 
@@ -160,7 +160,7 @@ def test_the_cost_of_a_point_is_what_reports_call_the_mean():
     X, y = table()
     costs = {"features": {f"x{f}": {"cost": 1.0, "once": 60.0 * (f < 2)} for f in range(4)}}
     path = PlannerClassifier(costs, **QUICK).fit_path(X, y)
-    alone = [point for point in path.points if point.stop >= 0]
+    alone = [point for point in path.points if point.key.stop >= 0]
     reports = [path.predictor(point).cost(X) for point in alone]
     assert max(report.fixed for report in reports) == 120
     for point, report in zip(alone, reports, strict=True):
