@@ -11,7 +11,6 @@ from attrs import evolve
 
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names
 from costframe.core.predictors.inquiry import Inquiry, Prediction, supply_inquiries
-from costframe.core.prices.price_arrays import names_of
 from costframe.sources.rounds import Outcome
 from costframe.sources.terms import RowTerms
 
@@ -160,7 +159,7 @@ class LiveRow:
     def _all_known(self, bought: list[int]) -> dict[str, Any]:
         """Return what needs no money any more: values at hand, and names paid for without them."""
         known = self.terms.known
-        before: dict[str, Any] = dict(known) if isinstance(known, Mapping) else dict.fromkeys(names_of(known))
+        before: dict[str, Any] = dict(known) if isinstance(known, Mapping) else dict.fromkeys(known)
         paid = self.terms.ledger.resources_paid(bought)
         resources = [self.terms.resource_names[r] for r in sorted(paid)]
         return before | dict.fromkeys(resources) | self._values

@@ -104,7 +104,7 @@ def _make_header(terms: RowTerms) -> dict[str, Any]:
         known = {name: MISSING if value != value else value for name, value in known.items()}  # noqa: PLR0124 - NaN
     plain = {
         "acquisition": terms.acquisition,
-        "known": known if isinstance(known, Mapping) else [known] if isinstance(known, str) else list(known),
+        "known": known if isinstance(known, Mapping) else list(known),
         "max_cost": terms.max_cost,
         "unavailable": list(terms.unavailable),
         "policies": dict(terms.policies),

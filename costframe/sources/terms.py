@@ -14,6 +14,11 @@ from costframe.core.prices.exact_prices import left_of
 from costframe.core.prices.price_arrays import as_cap, names_of
 
 
+def read_known(known: Known) -> Known:
+    """Return what rows have paid for, as every row reads it: a mapping, or a tuple of names."""
+    return known if isinstance(known, Mapping) else names_of(known, "known", ", or these with values")
+
+
 @frozen(eq=False)
 class RowTerms:
     """What all rows of a call have in common; see `predict_one` for the arguments."""
@@ -21,7 +26,7 @@ class RowTerms:
     predictor: Predictor
     costs: CostModel
     acquisition: str = "path"
-    known: Known = ()
+    known: Known = field(default=(), converter=read_known)
     max_cost: float | None = field(default=None, converter=as_cap)
     unavailable: tuple[str, ...] = field(default=(), converter=names_of)
     policies: Mapping[str, str] = field(factory=dict)  # what a row does without a feature that did not come
@@ -52,7 +57,7 @@ class RowTerms:
     ) -> Self:
         """Check what a caller asks of all rows of a call: prices are resolved, iterables are read once."""
         prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
-        return cls(predictor, prices, acquisition, read_known(known), max_cost, unavailable, policies)
+        return cls(predictor, prices, acquisition, known, max_cost, unavailable, policies)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -66,8 +71,3 @@ class RowTerms:
         return self.predictor.inquire(
             self.costs, self.acquisition, known, max_cost=cap, unavailable=(*self.unavailable, *unavailable)
         )
-
-
-def read_known(known: Known) -> Known:
-    """Return what rows have paid for, as every row reads it: a mapping, or a tuple of names."""
-    return known if isinstance(known, Mapping) else names_of(known, "known", ", or these with values")

@@ -1,0 +1,46 @@
+"""Ways through the package: how many of its files a call enters, when everything is imported."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from live_cases import COSTS, sources, table, tree
+
+import costframe
+from costframe.sources import predict_one_async
+
+FRAME, HOUSE = table(), Path(costframe.__file__).parent
+
+
+def files_entered(work):
+    """The files of the package whose functions run, once they have run before."""
+    work()
+    entered = set()
+
+    def note(frame, event, _):
+        if event == "call":
+            entered.add(frame.f_code.co_filename)
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return sorted(str(Path(name).relative_to(HOUSE)) for name in entered if name.startswith(str(HOUSE)))
+
+
+def test_a_supply_is_read_charged_and_stepped():
+    inquiries = [tree().inquire(COSTS) for _ in range(2)]
+    entered = files_entered(lambda: inquiries.pop().supply({"age": 0.0}))
+    assert len(entered) <= 4, entered
+
+
+def test_a_row_over_asynchronous_sources():
+    over, model = sources(FRAME), tree()
+
+    async def predict():
+        await predict_one_async(model, over, COSTS, key="k3")
+
+    with asyncio.Runner() as loop:
+        entered = files_entered(lambda: loop.run(predict()))
+    assert len(entered) <= 27, entered  # the goal is 15: six of core are entered since each call checks its terms anew
