@@ -6,10 +6,9 @@ This module imports very little, so that `main` handles even an early interrupt.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
-from costframe.cli import INTERRUPTED
+from costframe.cli.start import loading, stop
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -24,28 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     141 if the reader of the output has gone.
     """
     try:
-        before = signal.getsignal(signal.SIGINT)
-        if before is signal.default_int_handler:
-            signal.signal(signal.SIGINT, _stop)  # an exception during an import may be lost or changed
-        _fill_closed_streams()
-        try:
+        with loading():
+            _fill_closed_streams()
             from costframe.cli.commands import costframe
-        except ModuleNotFoundError as error:
-            if error.name not in {"click", "rich", "pyarrow"}:
-                raise
-            os.write(2, f"Error: the command line needs {error.name}: pip install 'costframe[cli]'\n".encode())
-            sys.exit(2)
 
-        signal.signal(signal.SIGINT, before)
         costframe.main(arguments)
     except KeyboardInterrupt:
-        _stop()
-
-
-def _stop(*_signal: object) -> NoReturn:
-    """End the process; no command has begun."""
-    os.write(2, b"interrupted, nothing was written\n")
-    os._exit(INTERRUPTED)
+        stop()
 
 
 def _fill_closed_streams() -> None:

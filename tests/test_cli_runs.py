@@ -9,7 +9,7 @@ import pytest
 from cli_cases import refused
 
 from costframe import Frontier, load
-from costframe.cli import arguments, results
+from costframe.cli import outputs, results
 from costframe.plugin import ParameterError
 from costframe.study.runs import hold_alone
 from costframe.study.study import Study
@@ -162,16 +162,16 @@ def test_two_runs_do_not_mix_in_one_folder(command, tmp_path):
 @pytest.mark.parametrize("answer", [True, False])
 def test_somebody_at_a_terminal_is_asked(tmp_path, monkeypatch, answer):
     asked = []
-    monkeypatch.setattr(arguments, "on_terminal", lambda: True)
-    monkeypatch.setattr(arguments.click, "confirm", lambda text, **_: asked.append(text) or answer)
+    monkeypatch.setattr(outputs, "on_terminal", lambda: True)
+    monkeypatch.setattr(outputs.click, "confirm", lambda text, **_: asked.append(text) or answer)
     (folder := tmp_path / "run").mkdir()
-    arguments.check_overwrite([folder, tmp_path / "new"], force=False)  # empty, and not there
+    outputs.check_overwrite([folder, tmp_path / "new"], force=False)  # empty, and not there
     assert not asked
     (folder / "points.csv").write_text("")
     if answer:
-        arguments.check_overwrite([folder], force=False)
+        outputs.check_overwrite([folder], force=False)
     else:
         with pytest.raises(ParameterError, match="was not overwritten"):
-            arguments.check_overwrite([folder], force=False)
-    arguments.check_overwrite([folder], force=True)
+            outputs.check_overwrite([folder], force=False)
+    outputs.check_overwrite([folder], force=True)
     assert asked == [f"overwrite {folder}?"]

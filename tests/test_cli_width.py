@@ -15,7 +15,9 @@ from costframe import CostModel, Frontier
 from costframe.choices import Point
 from costframe.cli.commands import costframe
 from costframe.core.plugins import TASKS
-from costframe.report.tables import EXPENDABLE, algorithms_table, paid_table, points_table
+from costframe.report.frontier_tables import EXPENDABLE, points_table
+from costframe.report.payments import paid_table
+from costframe.report.tables import algorithms_table
 from costframe.training.console import LEAST_WIDTH, output
 
 WIDTHS = (40, 50, 60, 80, 200)
@@ -23,7 +25,8 @@ WIDTHS = (40, 50, 60, 80, 200)
 
 def test_help_fits_and_its_examples_can_be_read(run):
     """Those of every command: what people use first comes first."""
-    for command in (None, *costframe.commands):
+    commands = {name: costframe.get_command(None, name) for name in costframe.list_commands(None)}
+    for command in (None, *commands):
         result = run(*filter(None, [command]), "--help")
         assert result.exit_code == 0
         assert max(map(len, result.stdout.splitlines())) <= 82
@@ -31,12 +34,12 @@ def test_help_fits_and_its_examples_can_be_read(run):
     named = [line.split()[0] for line in first.partition("use first:\n")[2].splitlines() if line]
     assert named == ["compare", "costs", "predict", "cost", "inspect"]
     assert others.split("\n")[1].startswith("  fit, promise, audit, algorithms, datasets")
-    epilogs = [costframe.epilog, *(command.epilog for command in costframe.commands.values())]
+    epilogs = [costframe.epilog, *(command.epilog for command in commands.values())]
     examples = re.findall(r"^  costframe (.*)$", "\n".join(filter(None, epilogs)).replace("\\\n", " "), re.MULTILINE)
     assert len(examples) > 25
     for example in examples:
         name, *arguments = shlex.split(re.split(r" [>|] ", example)[0])
-        assert costframe.commands[name].make_context(name, arguments).params
+        assert commands[name].make_context(name, arguments).params
 
 
 def lines(table, width):

@@ -18,7 +18,7 @@ from costframe.plot import (
     RowsPerStageDisplay,
     StagesDisplay,
 )
-from costframe.report.tables import paid_table
+from costframe.report.payments import paid_table
 
 EVIL = "\x1b[31mr\n\t\u202ea\u200b\u2028\x9b2J"
 SHOWN = r"\x1b[31mr\n\t\u202ea\u200b\u2028\x9b2J"

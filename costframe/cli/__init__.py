@@ -1,3 +1,1 @@
 """The command line: `costframe compare`, `fit`, `cost`, `inspect`, `algorithms` and `datasets`."""
-
-INTERRUPTED = 130  # exit status

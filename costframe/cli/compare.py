@@ -1,100 +1,46 @@
-"""`costframe compare`: a sweep of algorithms, and the best model under a budget."""
+"""What `costframe compare` does: a sweep of algorithms, and the best model under a budget."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
-from costframe.cli.arguments import (
-    amount,
-    check_apart,
-    check_directory,
-    check_fit,
-    check_overwrite,
-    cluster_option,
-    cv_option,
-    first_options,
-    force_option,
-    on_terminal,
-    reading_options,
-    score_option,
-    seconds,
-    split_names,
-    target_path,
-    text,
-)
+from costframe.choices import Frontier
+from costframe.choices.saving import remove_other_models
+from costframe.cli.exits import end_interrupted, name_written_files, print_error, show_traceback
+from costframe.cli.fit_checks import check_fit
 from costframe.cli.given_data import open_data
-from costframe.cli.group import (
-    end_interrupted,
-    name_written_files,
-    print_broken_plugins,
-    print_error,
-    print_failures,
-    show_traceback,
-)
-from costframe.cli.promise import PROMISED, Promised, check_on_test, promise_options, read_promises
+from costframe.cli.listings import print_broken_plugins
+from costframe.cli.outputs import check_apart, check_directory, check_overwrite, on_terminal
+from costframe.cli.promised import PROMISED, Promised, check_on_test, read_promises
+from costframe.cli.reading import ReadingOptions
+from costframe.cli.results import Results
+from costframe.cli.screen import Screen
 from costframe.core.errors import CostframeError, ParameterError
-
-if TYPE_CHECKING:
-    from costframe.choices.frontier import Frontier
-    from costframe.cli.results import Screen
+from costframe.study.algorithms import choose_algorithms
+from costframe.study.constant import fit_constant
+from costframe.study.division import Division
+from costframe.study.failures import UnfinishedError, failure_text
+from costframe.study.fit_files import FITS
+from costframe.study.runs import clear_run, hold_alone, holds_fits, holds_references_only, holds_run
+from costframe.study.score_choice import choose_score_of_study
+from costframe.training.console import output as make_console
 
 FILES = ("points.csv", "frontier.png", "frontier.svg", "report.html", "recommended.model")
 PATIENCE = 120.0  # seconds on a terminal
 TO_END = 0.05, 6.0  # share of a time limit, and seconds, for the last tables and pictures
-EXAMPLES = """\b
-Examples:
-  costframe compare
-  costframe compare --budget 10
-  costframe compare patients.csv --costs prices.toml --target ill
-  costframe compare patients.csv --costs prices.toml --target ill \\
-    --algorithms all --time-limit 10m --output out
-  costframe compare patients.csv --costs prices.toml --target ill \\
-    --output out --resume
-"""
 
 
-@click.command(epilog=EXAMPLES, short_help="Compare algorithms by score and cost: the main command.")
-@click.argument("data", required=False, type=text)
-@first_options
-@click.option("--budget", type=amount, metavar="B", help="Choose the best model whose mean cost is at most B.")
-@promise_options
-@click.option(
-    "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
-    help="Directory for all results: points.csv, pictures, report.html, and the models.",
-)  # fmt: skip
-@click.option(
-    "--algorithms", metavar="A,B", type=text, multiple=True,
-    help="Algorithms to compare, or all; may be repeated. [default: those that usually win]",
-)  # fmt: skip
-@click.option(
-    "--time-limit", type=seconds, metavar="T",
-    help="End after this time, such as 90, 90s, 10m or 2h. [default: 2m on a terminal, else none]",
-)  # fmt: skip
-@score_option
-@reading_options
-@click.option("--resume", is_flag=True, help="Go on from the fits in DIR, after an interruption or a time limit.")
-@force_option
-@click.option("--all", "every", is_flag=True, help="Print all points, not the frontier alone.")
-@click.option(
-    "--points", type=click.IntRange(1), metavar="N",
-    help="Number of models of each algorithm, beside at most 3 within sets of features. "
-    "[default: at most 24 if one fit gives a path of models, else 12 fits]",
-)  # fmt: skip
-@click.option(
-    "--no-references", is_flag=True,
-    help="Leave out the simple models that everyone would try: the constant, linear models and boosting.",
-)  # fmt: skip
-@cv_option
-@cluster_option
 def compare(
     data: str | None,
+    *,
+    reading: ReadingOptions,
     algorithms: tuple[str, ...],
     budget: float | None,
     promised: tuple[str, ...],
@@ -104,41 +50,21 @@ def compare(
     cv: int | None,
     time_limit: float | None,
     cluster: str | None,
-    every: bool,
+    all_points: bool,
     no_references: bool,
     output: Path,
     resume: bool,
     force: bool,
-    **reading: Any,
 ) -> None:
-    """Fit algorithms at many tradeoffs between loss and cost, and compare their scores and costs.
-
-    DATA is a table file, a folder of Parquet files or a pattern of such, or the name of a data set; the default is
-    breast-cancer. The command fits models on train rows, chooses by estimates on held-out rows (valid, or folds of
-    train and valid if valid is small), and scores the choice on test rows. The cost on test rows is exact, the mean of
-    their charges; those to choose by are estimates for fresh rows. Each finished fit is in DIR at once, with its
-    models, which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
-
-    With --promise, the command also writes promised.model: the cheapest model, or cascade of two, that is certified on
-    the test rows to keep all promises. If there is none, it says the best that can be promised, and ends with status 2.
-    """
-    from costframe.choices.saving import remove_other_models
-    from costframe.cli.results import Results, Screen
-    from costframe.study.algorithms import choose_algorithms
-    from costframe.study.division import Division
-    from costframe.study.score_choice import choose_score_of_study
-    from costframe.training.console import output as make_console
-
+    """Fit algorithms at many tradeoffs, write the results, and print the choice."""
     began = time.monotonic()
     wanted, promises = split_names(algorithms), read_promises(promised, confidence)
-    check_fit(wanted, reading["task"], score)
-    check_apart(
-        {"--output": [output / name for name in (*FILES, PROMISED)]}, {"DATA": data, "--costs": reading["costs"]}
-    )
+    check_fit(wanted, reading.task, score)
+    check_apart({"--output": [output / name for name in (*FILES, PROMISED)]}, {"DATA": data, "--costs": reading.costs})
     check_directory(output, FILES)
-    click.get_current_context().with_resource(_hold(output))
+    click.get_current_context().with_resource(hold_alone(output))
     _check_room(output, resume=resume, force=force)
-    dataset = open_data(data, **reading)
+    dataset = open_data(data, reading)
     choose_algorithms(dataset.task, wanted, len(dataset.classes))
     named = choose_score_of_study(dataset, score)
     check_on_test(promises, dataset)
@@ -170,7 +96,7 @@ def compare(
         written = screen.keep(frontier)
         remove_other_models(output)
     with name_written_files(written):
-        results.show(frontier, every=every)
+        results.show(frontier, all_points=all_points)
         kept = Promised.of(frontier, dataset, promises) if promises else Promised(None)
         kept.show(results.console)
         results.end(", ".join([written, *kept.write(output)]))
@@ -179,16 +105,16 @@ def compare(
         _end_with_fits(output, "the constant" if screen.so_far is None else "a first look")
 
 
-def _hold(output: Path) -> contextlib.AbstractContextManager[None]:
-    from costframe.study.runs import hold_alone
-
-    return hold_alone(output)
+def split_names(lists: Sequence[str]) -> list[str] | None:
+    """Return the names of lists such as `miser,stumps`; None without any list."""
+    names = [name.strip() for text in lists for name in text.split(",") if name.strip()]
+    if lists and not names:
+        raise ParameterError(f"--algorithms: expected names, separated by commas, got {','.join(lists)!r}")
+    return names or None
 
 
 def _check_room(output: Path, *, resume: bool, force: bool) -> None:
     """Refuse a directory with fits or other results, unless the command is to resume or to replace them."""
-    from costframe.study.runs import holds_fits, holds_run
-
     if resume and force:
         raise ParameterError("give either --resume or --force")
     if resume:
@@ -207,8 +133,6 @@ def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
 
     Fits of references alone are kept only after an interrupt: where no algorithm could be fitted, there is no result.
     """
-    from costframe.study.runs import clear_run, holds_fits, holds_references_only, holds_run
-
     if not resume and (holds_run(output) or holds_fits(output)):
         clear_run(output)
     try:
@@ -224,8 +148,6 @@ def _keeping_fits(output: Path, *, resume: bool) -> Iterator[None]:
 
 def _end_with_fits(output: Path, without: str = "a first look") -> NoReturn:
     """End after an interrupt, and say what the directory has: all finished fits, or `without` any something else."""
-    from costframe.study.fit_files import FITS
-
     ended = any((output / FITS).glob("*.fits"))
     what = "; all finished fits are" if ended else f" before the first fit ended; {without} is"
     end_interrupted(f"interrupted{what} in {output}, --resume goes on")
@@ -239,11 +161,6 @@ def _time_to_fit(limit: float, began: float) -> float:
 
 def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:
     """Return the frontier of all fits, or after an interrupt of those that are finished, or else of the constant."""
-    from costframe.choices import Frontier
-    from costframe.study.constant import fit_constant
-    from costframe.study.failures import UnfinishedError
-    from costframe.study.runs import holds_fits, holds_run
-
     failures: dict[str, CostframeError] = {}
     unfinished: list[str] = []
 
@@ -269,7 +186,17 @@ def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:
         else:
             constant = [fit_constant(data, score)]
             frontier = Frontier.of(constant, str(score), data.costs.unit, data.full_cost)
-    print_failures(failures)
+    _print_failures(failures)
     if unfinished:
         print_error(f"time was up before all fits of {', '.join(dict.fromkeys(unfinished))}; --resume goes on")
     return frontier
+
+
+def _print_failures(failures: Mapping[str, CostframeError]) -> None:
+    """Print the algorithms that could not be fitted, those with one reason in one line."""
+    names_of: dict[str, list[str]] = {}
+    for algorithm, error in failures.items():
+        names_of.setdefault(str(error).removeprefix(f"{algorithm}: "), []).append(algorithm)
+    for reason, names in names_of.items():
+        several = f"each of {', '.join(sorted(names))}: {reason}"
+        print_error(f"left out: {several if len(names) > 1 else failure_text(names[0], failures[names[0]])}")

@@ -1,123 +1,65 @@
-"""`costframe cost`: the exact cost of predicting rows."""
+"""What `costframe cost` does: it reports the exact cost of predicting rows, and scores the predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
-import click
 import numpy as np
 from attrs import evolve
 
-from costframe.cli.arguments import (
-    allow_unknown_option,
-    check_fit,
-    costs_option,
-    group_option,
-    missing_option,
-    part_option,
-    score_option,
-    text,
-    until_option,
-)
-from costframe.cli.given_data import Cells, open_blocks, open_model
-from costframe.core.errors import ParameterError
-
-if TYPE_CHECKING:
-    from costframe.cli.scoring import Answers, Scored
-    from costframe.core.arrays import F8
-    from costframe.core.cost.report import CostReport
-    from costframe.core.predictors.fitted import FittedEstimator
-    from costframe.core.prices.costs import CostModel
-    from costframe.training.console import Output
+from costframe.cli.fit_checks import check_fit
+from costframe.cli.given_model import GivenModel, open_model
+from costframe.cli.labelled_rows import open_labelled
+from costframe.cli.model_rows import open_blocks
+from costframe.cli.reading import ReadingOptions
+from costframe.cli.scoring import Answers, Scored, choose, score_report
+from costframe.core.arrays import F8
+from costframe.core.cost.report import CostReport
+from costframe.core.display import compare_cost, milliseconds
+from costframe.core.display import cost as shown
+from costframe.core.errors import ParameterError, format_count, printable
+from costframe.core.prices.costs import CostModel
+from costframe.report.payments import paid_table
+from costframe.training.console import Output, output
 
 MOST_TIMED = 20_000  # rows, which latencies step through one by one
-EXAMPLES = """\b
-Examples:
-  costframe cost my.model breast-cancer --part test
-  costframe cost my.model new-patients.csv --target ill
-  costframe cost frontier/recommended.model patients.csv --target ill \\
-    --part test
-  costframe cost xgboost.ubj patients.parquet --costs prices.toml --part test
-"""
 
 
-@click.command(epilog=EXAMPLES, short_help="Report the exact cost of predictions.")
-@click.argument("model", type=text)
-@click.argument("data", type=text)
-@costs_option
-@click.option("--target", metavar="COL", type=text, help="Column of true values, if DATA is a file, to score with.")
-@part_option
-@score_option
-@until_option
-@missing_option
-@allow_unknown_option
-@group_option
-@click.option(
-    "--acquisition", type=click.Choice(["path", "learner"]), default="path", show_default=True,
-    help="Whether a tree acquires features split by split, or all of them before it is evaluated.",
-)  # fmt: skip
 def cost(
     model: str,
     data: str,
-    costs: str | None,
-    target: str | None,
+    *,
+    reading: ReadingOptions,
     score: str | None,
-    part: str | None,
-    missing: tuple[str, ...],
-    allow_unknown: bool,
-    group: str | None,
     acquisition: str,
-    wrap: Callable[[FittedEstimator], FittedEstimator],
+    until: float | str | None,
 ) -> None:
-    """Report the exact cost of predicting the rows of DATA, and their payments.
-
-    MODEL is a file of `costframe fit`, `costframe compare` or `costframe.save`, or a model of LightGBM, XGBoost or
-    CatBoost. DATA is a table file with a column for each feature that the model reads, among others and in any order,
-    or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. It
-    may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet', or - for CSV on standard input.
-    A table is read in blocks. The default prices are those in MODEL. It is an error if most rows have labels, in a
-    column, that the model does not know, or no row has a value.
-
-    With --target, or with --score for a data set, the command scores the predictions as `costframe compare` does, gives
-    the standard errors of the score and of the mean cost, counts the mistakes, and tells what they cost if the prices
-    have [errors]. By default the score is that of the run of which MODEL is, else, and where the run chose by the bill,
-    one by task. Of a model in the folder of a run of `costframe compare`, --part is the part that the run made, also
-    where it split the rows by a seed. With --group, errors are those of fresh groups, such as patients.
-    """
-    from costframe.training.console import output
-
+    """Print the cost of predicting rows, with labels also the score and the mistakes."""
     if score is not None:
         check_fit(None, None, score)
-    fitted, prices = open_model(model, costs)
-    fitted, cells = wrap(fitted), Cells(missing, allow_unknown, fitted.decimal)
-    if target is None and score is None:
-        if group is not None:
+    given = open_model(model, reading.costs).ended_by(until)
+    if reading.target is None and score is None:
+        if reading.group is not None:
             raise ParameterError("--group: has no effect without --target, or --score for a data set")
-        blocks = (rows for rows, _ in open_blocks(data, fitted.predictor_, part, model, cells=cells))
-        report, scored = evaluate_cost(fitted, blocks, prices, acquisition=acquisition), None
+        blocks = (rows for rows, _ in open_blocks(data, given, reading))
+        report, scored = evaluate_cost(given, blocks, acquisition=acquisition), None
     else:
-        from costframe.cli.given_data import Asked, open_labelled
-        from costframe.cli.scoring import Answers, choose, score_report
-
-        rows = open_labelled(model, fitted, data, Asked(target, part, cells, group))
-        answers, chosen = Answers(fitted, prices), choose(fitted, rows.task, rows.score, score)
-        report = evaluate_cost(fitted, rows.blocks, prices, answers, acquisition=acquisition)
+        rows = open_labelled(given, data, reading)
+        answers, chosen = Answers(given.fitted, given.prices), choose(given.fitted, rows.task, rows.score, score)
+        report = evaluate_cost(given, rows.blocks, answers, acquisition=acquisition)
         report, scored = score_report(answers, report, rows.labels(), chosen)
     console = output()
-    show_cost(console, report, prices, part or "all", scored)
+    show_cost(console, report, given.prices, reading.part or "all", scored)
     console.finish()
 
 
-def evaluate_cost(
-    fitted: FittedEstimator, blocks: Iterable[F8], costs: CostModel, answers: Answers | None = None, **how: Any
-) -> CostReport:
+def evaluate_cost(model: GivenModel, blocks: Iterable[F8], answers: Answers | None = None, **how: Any) -> CostReport:
     """Return the cost of rows in blocks; where prices have times, with latencies of at most 20,000 evenly spaced.
 
     It adds the answers of each block to `answers`, if these are asked for.
     """
-    from costframe.core.cost.report import CostReport
-
+    fitted, costs = model.fitted, model.prices
     reports, step, seen = [], 1, 0
     some: list[F8] = []
     for rows in blocks:
@@ -139,8 +81,6 @@ def evaluate_cost(
 
 def errors_in_words(report: CostReport, error: float | None = None) -> str:
     """Return what the errors of rows cost, and the bill with its error, of a report that knows them."""
-    from costframe.core.errors import printable
-
     return (
         f"its errors cost {report.mean_errors:,.6g}, so the bill is {report.mean_bill:,.6g} "
         f"\u00b1{report.bill_error if error is None else error:.2g} {printable(report.unit)} per row"
@@ -149,11 +89,6 @@ def errors_in_words(report: CostReport, error: float | None = None) -> str:
 
 def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, scored: Scored | None = None) -> None:
     """Print the cost of rows, and their payments; with their score and mistakes if they are scored."""
-    from costframe.core.display import compare_cost, milliseconds
-    from costframe.core.display import cost as shown
-    from costframe.core.errors import format_count, printable
-    from costframe.report.tables import paid_table
-
     full = costs.full_cost(report.feature_names)
     compared = f", {compare_cost(report.mean, full)} all features of the model ({full:,.6g})" if full > 0 else ""
     least, median, most = (shown(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from costframe.cli.arguments import check_goal
 from costframe.cli.cost import errors_in_words
-from costframe.cli.group import name_written_files
+from costframe.cli.exits import name_written_files
+from costframe.cli.fit_checks import check_goal
+from costframe.cli.reading import ReadingOptions
 from costframe.core.cost.report import CostReport
 from costframe.core.display import cost as shown_cost
 from costframe.core.display import saving
@@ -38,7 +39,7 @@ def fit_large(
     score: str | None,
     output: Path,
     cluster: str | None,
-    reading: dict[str, Any],
+    reading: ReadingOptions,
 ) -> None:
     """Fit on the train rows of a table, stopped by valid rows, save the model, and measure it on test.
 
@@ -56,10 +57,10 @@ def fit_large(
         raise ParameterError(
             f"{data}: {why}, which a search within a budget needs; give --tradeoff, which `costframe compare` finds"
         )
-    if reading["target"] is None:
+    if reading.target is None:
         raise ParameterError(f"{data}: say with --target which column to predict")
     console = make_console()
-    dataset = read_large_table(data, **reading | {"seed": reading["seed"] or 0})
+    dataset = read_large_table(data, costs=reading.costs, **reading.of_table)
     kind = registry().kind(algorithm, dataset.task)
     if not Traits.of(kind).trains_together:
         raise ParameterError(f"{algorithm}: needs the whole table in memory, where {data} is not; see miser and cegb")

@@ -1,117 +1,30 @@
-"""Results of `costframe compare`, and the screen while it runs."""
+"""The results of `costframe compare`: its files, and what it prints."""
 
 from __future__ import annotations
 
 import contextlib
-import math
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import frozen
-from rich.console import Group
-from rich.live import Live
 from rich.markup import escape
+from rich.table import Table
 
+from costframe.choices import Frontier, Point
 from costframe.choices.buys import next_buys
-from costframe.choices.frontier import Frontier
 from costframe.choices.sentences import describe_choice, describe_few_rows, describe_model, describe_useless_budget
-from costframe.cli.arguments import write_into
+from costframe.cli.outputs import write_into
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.datasets import Dataset
 from costframe.datasets.leaks import Leak
 from costframe.report.frontier_display import FrontierDisplay
+from costframe.report.frontier_tables import frontier_table, name_purchases, points_table
 from costframe.report.page import frontier_page, render_page
-from costframe.report.tables import frontier_table, name_purchases, paid_table, points_table
-from costframe.study.points import Point
+from costframe.report.payments import paid_table
 from costframe.study.runs import RECOMMENDED
-from costframe.training.console import Lines, Output, progress_bar, update_bar
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-
-LEAST_WAIT, WAIT_BY_WORK = 5.0, 10.0  # seconds between two frontiers; and as a multiple of the time to make one
-SPREAD_OUT = 2.0  # a stream of lines gets a further frontier when this many times the first one's time have passed
-
-
-class Screen:
-    """Shows progress and interim frontiers on the error stream, and keeps the latter as files.
-
-    Parameters
-    ----------
-    write : callable
-        Writes the files of a frontier, and returns them as a text.
-    table : callable
-        Returns the table of a frontier, to show.
-    ends : float
-        When the last frontier is due, by the monotonic clock; the screen shows none that would delay it.
-    """
-
-    def __init__(
-        self, write: Callable[[Frontier], str], table: Callable[[Frontier], RenderableType], ends: float = math.inf
-    ) -> None:
-        self._write, self._table, self._ends = write, table, ends
-        self._written: tuple[tuple[Point, ...], str] | None = None
-        self._console = Output(stderr=True, highlight=False)
-        self._bar = progress_bar(self._console) if self._console.is_terminal else None
-        self._lines = Lines(self._console)
-        self._live: Live | None = None
-        self._waiting: Callable[[], Frontier] | None = None
-        self._due = self._shown = self._took = 0.0
-        self.began = time.monotonic()
-        self.interrupted = False
-        self.so_far: Callable[[], Frontier] | None = None
-
-    @contextlib.contextmanager
-    def showing(self) -> Iterator[None]:
-        """Show what comes until the end of the block."""
-        if self._bar is None:
-            yield
-            return
-        with Live(self._bar, console=self._console, transient=True, refresh_per_second=4) as self._live:
-            yield
-
-    def progress(self, done: int, total: int, text: str) -> None:
-        """Take the progress of a sweep."""
-        if self._bar is None:
-            self._lines(done, total, text)
-        else:
-            update_bar(self._bar, done, total, text)
-        self._show_if_due()
-
-    def interim(self, make: Callable[[], Frontier]) -> None:
-        """Take a function that returns the frontier so far, because there are further fits."""
-        self._waiting = self.so_far = make
-        self._show_if_due()
-
-    def keep(self, frontier: Frontier) -> str:
-        """Write the files of a frontier, unless they are those of the same points; return them as a text."""
-        if self._written is None or self._written[0] != frontier.points:
-            self._written = frontier.points, self._write(frontier)
-        return self._written[1]
-
-    def _show_if_due(self) -> None:
-        if self._waiting is None or not self._due <= (begun := time.monotonic()) <= self._ends - self._took:
-            return
-        frontier, self._waiting = self._waiting(), None
-        self._print(frontier, begun - self.began)  # before the pictures, which take longer
-        if any(map(frontier.file, frontier.points)):  # a first look at a small table has none, and is soon replaced
-            self.keep(frontier)
-        self._took = time.monotonic() - begun
-        self._due = time.monotonic() + max(LEAST_WAIT, WAIT_BY_WORK * self._took)
-
-    def _print(self, frontier: Frontier, elapsed: float) -> None:
-        if self._live is not None:
-            shown: Any = self._bar
-            self._live.update(Group(self._table(frontier), shown))
-        elif elapsed >= SPREAD_OUT * self._shown:
-            self._shown = elapsed
-            self._console.print(f"\nso far, after {math.ceil(elapsed)} s:", markup=False)
-            self._console.print(self._table(frontier))
+from costframe.training.console import Output
 
 
 @frozen(eq=False)
@@ -196,7 +109,7 @@ class Results:
         leaks = [note for note in self.dataset.notes if isinstance(note, Leak)]
         return [leak.what for leak in leaks if not leak.features or read.intersection(leak.features)]
 
-    def show(self, frontier: Frontier, *, every: bool) -> None:
+    def show(self, frontier: Frontier, *, all_points: bool) -> None:
         """Print the choice, the frontier, how sure the choice is, what a bit more would buy, and what it pays for."""
         chosen = self.choose(frontier)
         label = "Recommended" if self.budget is None else f"Chosen within {self.budget:g} {printable(frontier.unit)}"
@@ -205,12 +118,12 @@ class Results:
         self.console.print(f"\n[bold]{escape(label)}:[/] {escape(model)}\n")
         for leak in self._leaks(frontier, chosen):
             self.console.print(f"First check this possible leak: {printable(leak)}\n", markup=False)
-        self._show_table(frontier, chosen, every=every)
+        self._show_table(frontier, chosen, all_points=all_points)
         words = [None if useless else describe_choice(frontier, chosen)]
         words += [str(buy) for buy in next_buys(frontier, chosen)]
         words += [useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))]
-        if said := [text for text in words if text]:
-            self.console.print("\n".join(["", *said]), markup=False)
+        if sentences := [text for text in words if text]:
+            self.console.print("\n".join(["", *sentences]), markup=False)
         self._show_paid(frontier, chosen)
 
     def end(self, written: str) -> None:
@@ -223,7 +136,7 @@ class Results:
         )
         self.console.finish()
 
-    def _show_table(self, frontier: Frontier, chosen: Point, *, every: bool) -> None:
+    def _show_table(self, frontier: Frontier, chosen: Point, *, all_points: bool) -> None:
         purchases = name_purchases(frontier, chosen, self.dataset)
         table = frontier_table(frontier, chosen, purchases, width=self.console.width)
         what = "costs of errors" if frontier.has_bills else "scores"
@@ -231,7 +144,7 @@ class Results:
         if chosen.rows_lacked and not frontier.has_bills:
             notes.append("the models themselves are trained on more rows, so their intervals reach further up")
         self.console.print(table)
-        if every:
+        if all_points:
             full, omitted = points_table(frontier, chosen, width=self.console.width)
             notes += [f"in points.csv, too wide for here: {', '.join(omitted)}"] if omitted else []
             self.console.print()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
-from costframe.cli.given_data import check_error_prices
+from costframe.cli.model_rows import check_error_prices
 from costframe.core.arrays import F8, I8
 from costframe.core.cost.report import CostReport
 from costframe.core.display import with_error
@@ -16,9 +16,11 @@ from costframe.core.predictors.classes import places
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import contradicts
+from costframe.report.model_facts import without_labels
 from costframe.report.tables import mistakes_table
-from costframe.study.estimates import Estimate
+from costframe.study.estimates import Estimate, estimate_on_rows
 from costframe.study.rows import Rows
+from costframe.study.score_choice import choose_score
 from costframe.training.console import Output
 from costframe.training.error_costs import ErrorCosts
 from costframe.training.library_scores import LibraryScore
@@ -62,8 +64,6 @@ class Scored:
 
 def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | None) -> str | LibraryScore:
     """Return the score to use: the one given, that of the run that fitted the model, or the task's own."""
-    from costframe.study.score_choice import choose_score
-
     n_classes = len(fitted.classes_) if fitted.kind == "classifier" else 0
     if score is None and of_run is not None:
         try:
@@ -73,8 +73,6 @@ def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | 
     try:
         return choose_score("score", score, task, n_classes)
     except ParameterError as error:
-        from costframe.report.model_facts import without_labels
-
         if fitted.kind == "classifier" or not (kind := without_labels(fitted.predictor_)):
             raise
         named = "name them by cf.adopt(...).with_classes([...]), and save that"
@@ -115,8 +113,6 @@ def score_report(
     answers: Answers, report: CostReport, rows: Rows, score: str | LibraryScore
 ) -> tuple[CostReport, Scored]:
     """Score answers for rows, whose features are not asked, count mistakes, and add their costs to the report."""
-    from costframe.study.estimates import estimate_on_rows
-
     fitted, predictions = answers.fitted, np.concatenate(answers.predictions)
     if fitted.kind != "classifier" and predictions.ndim > 1:
         raise ParameterError(f"--target: the model predicts {predictions.shape[1]} values for each row, not one")

@@ -29,10 +29,10 @@ from costframe.core.predictors.fitted import as_predictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.report.frontier_display import FrontierDisplay
+from costframe.report.payments import Payment, payments
 from costframe.report.pictures import COLORS, GRAY, INK, PALE
 from costframe.report.stages_display import view_stages
 from costframe.report.stages_drawing import StageBox
-from costframe.report.tables import Payment, payments
 from costframe.study.fit_files import MODELS
 from costframe.study.points import Point, at_tradeoff, best_first
 from costframe.training.scoring import score_label

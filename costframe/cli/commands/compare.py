@@ -1,0 +1,78 @@
+"""The arguments, options and help of `costframe compare`."""
+
+from typing import Any
+
+import click
+
+from costframe.cli.arguments import (
+    amount,
+    cluster_option,
+    cv_option,
+    force_option,
+    score_option,
+    seconds,
+    target_path,
+    text,
+)
+from costframe.cli.commands.promise import promise_options
+from costframe.cli.reading import first_options, further_options
+from costframe.cli.run import run
+
+EXAMPLES = """\b
+Examples:
+  costframe compare
+  costframe compare --budget 10
+  costframe compare patients.csv --costs prices.toml --target ill
+  costframe compare patients.csv --costs prices.toml --target ill \\
+    --algorithms all --time-limit 10m --output out
+  costframe compare patients.csv --costs prices.toml --target ill \\
+    --output out --resume
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("data", required=False, type=text)
+@first_options
+@click.option("--budget", type=amount, metavar="B", help="Choose the best model whose mean cost is at most B.")
+@promise_options
+@click.option(
+    "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
+    help="Directory for all results: points.csv, pictures, report.html, and the models.",
+)  # fmt: skip
+@click.option(
+    "--algorithms", metavar="A,B", type=text, multiple=True,
+    help="Algorithms to compare, or all; may be repeated. [default: those that usually win]",
+)  # fmt: skip
+@click.option(
+    "--time-limit", type=seconds, metavar="T",
+    help="End after this time, such as 90, 90s, 10m or 2h. [default: 2m on a terminal, else none]",
+)  # fmt: skip
+@score_option
+@further_options
+@click.option("--resume", is_flag=True, help="Go on from the fits in DIR, after an interruption or a time limit.")
+@force_option
+@click.option("--all", "all_points", is_flag=True, help="Print all points, not the frontier alone.")
+@click.option(
+    "--points", type=click.IntRange(1), metavar="N",
+    help="Number of models of each algorithm, beside at most 3 within sets of features. "
+    "[default: at most 24 if one fit gives a path of models, else 12 fits]",
+)  # fmt: skip
+@click.option(
+    "--no-references", is_flag=True,
+    help="Leave out the simple models that everyone would try: the constant, linear models and boosting.",
+)  # fmt: skip
+@cv_option
+@cluster_option
+def compare(**options: Any) -> None:
+    """Fit algorithms at many tradeoffs between loss and cost, and compare their scores and costs.
+
+    DATA is a table file, a folder of Parquet files or a pattern of such, or the name of a data set; the default is
+    breast-cancer. The command fits models on train rows, chooses by estimates on held-out rows (valid, or folds of
+    train and valid if valid is small), and scores the choice on test rows. The cost on test rows is exact, the mean of
+    their charges; those to choose by are estimates for fresh rows. Each finished fit is in DIR at once, with its
+    models, which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
+
+    With --promise, the command also writes promised.model: the cheapest model, or cascade of two, that is certified on
+    the test rows to keep all promises. If there is none, it says the best that can be promised, and ends with status 2.
+    """
+    run("costframe.cli.compare:compare", options)

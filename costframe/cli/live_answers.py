@@ -1,0 +1,66 @@
+"""Answers of live rows: a record of each, which a file keeps, and the columns of all records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from costframe.core.predictors.classes import both_classes
+from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.inquiry import Prediction
+from costframe.sources.logs import to_plain
+
+_MONEY = {
+    "cost": pa.float64(), "failed_cost": pa.float64(), "rounds": pa.int64(), "reason": pa.string(), "error": pa.string()
+}  # fmt: skip
+
+
+def record_of(end: Prediction | Exception) -> dict[str, Any]:
+    """Return the record of a row that ended with an answer or an error, to be written as JSON."""
+    if not isinstance(end, Prediction):
+        paid = {name: getattr(end, name, 0.0) for name in ("cost", "failed_cost")}
+        return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end), "acquired": []}
+    value = to_plain(np.asarray(end.value).tolist())
+    money = {"cost": end.cost, "failed_cost": end.failed_cost, "rounds": end.rounds}
+    degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
+    ended = {"reason": end.reason, "error": None, "acquired": list(end.acquired)}
+    return {"value": value, "label": end.label, **money, **ended} | ({"degraded": True} if degraded else {})
+
+
+def columns_of(fitted: FittedEstimator, records: list[dict[str, Any]], *, names_acquired: bool) -> dict[str, Any]:
+    """Return the columns of records: predictions, costs, and the acquired features of each row if asked for."""
+    columns = _predictions(fitted, records)
+    columns |= {name: pa.array([record[name] for record in records], kind) for name, kind in _MONEY.items()}
+    if names_acquired:
+        columns["acquired"] = [name_acquired(record["acquired"]) for record in records]
+    return columns
+
+
+def name_acquired(names: Iterable[str]) -> str:
+    """Return the text of a row's features in a table of answers."""
+    return "; ".join(names)
+
+
+def _predictions(fitted: FittedEstimator, records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of predictions; None where a row has no answer."""
+    answered = [i for i, record in enumerate(records) if record["error"] is None]
+
+    def spread(values: Any) -> list[Any]:
+        column: list[Any] = [None] * len(records)
+        for i, value in zip(answered, np.asarray(values).tolist(), strict=True):
+            column[i] = value
+        return column
+
+    values = np.array([records[i]["value"] for i in answered], dtype=np.float64)  # null is NaN
+    if fitted.kind != "classifier":
+        if values.ndim <= 1:
+            return {"prediction": spread(values)}
+        return {f"prediction_{k}": spread(output) for k, output in enumerate(values.T)}
+    classes = fitted.classes_
+    values = values if answered else np.empty((0, len(classes)))
+    probabilities = zip(classes.tolist(), both_classes(values).T, strict=True)
+    labels = [record.get("label") for record in records]
+    return {"prediction": labels} | {f"probability_{label}": spread(p) for label, p in probabilities}
