@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import costframe as cf
-from costframe.report.pictures import COLORS
+from costframe.report.style import COLORS
 from costframe.training.scoring import score_named
 from harness.cronus_tables import KINDS, load_parts
 from harness.experiment import Claim, better, by_split, measure_all, paper_options, report_claims, saved_beyond

@@ -13,8 +13,8 @@ from stage_cases import BANK, COSTS, NAMES, X, chain, expect_apart, full, one, p
 import costframe as cf
 from costframe.core.predictors.fitted import as_predictor
 from costframe.plot import AcquisitionDisplay, RowAcquisitionDisplay, RowsPerStageDisplay, StagesDisplay
-from costframe.report.pictures import new_figure
-from costframe.report.stages import follow_rows
+from costframe.report.row_steps import follow_rows
+from costframe.report.style import new_figure
 
 STAGES = {
     "one answer without rows": (one, {}),

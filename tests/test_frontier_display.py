@@ -12,7 +12,8 @@ from matplotlib.text import Annotation, Text
 from costframe.choices import Frontier, Point
 from costframe.plot import FrontierDisplay
 from costframe.plugin import ParameterError
-from costframe.report.pictures import bar_boxes, line_boxes, marker_boxes, new_figure
+from costframe.report.labels import bar_boxes, line_boxes, marker_boxes
+from costframe.report.style import new_figure
 
 SIZES = {"small": (4, 3), "large": (9, 6)}
 

@@ -14,7 +14,9 @@ from page_cases import HOSTILE, PLAIN, cascade, frontier, prices, rows
 import costframe as cf
 from costframe.choices import Frontier
 from costframe.core.errors import printable
-from costframe.report.page import frontier_page, model_page, render_page
+from costframe.report.frontier_page import frontier_page
+from costframe.report.model_page import model_page
+from costframe.report.page_rendering import render_page
 
 
 class Parts(HTMLParser):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from page_cases import HOSTILE, frontier, prices, rows
 
-from costframe.report.page import frontier_page, render_page
+from costframe.report.frontier_page import frontier_page
+from costframe.report.page_rendering import render_page
 
 CHROMIUM, DRIVER = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costframe import Answer, Route
-from costframe.report.stages import see_stages
-from costframe.report.stages_drawing import place_stages
+from costframe.report.stage_statistics import see_stages
+from costframe.report.stages_layout import place_stages
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from costframe.report.pictures import COLORS, PALE, STYLE, new_figure, to_bytes
+from costframe.report.style import COLORS, PALE, STYLE, new_figure, to_bytes
 from costframe.training.scoring import score_label
 from harness.points import at_budgets, standard_error
 

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 import costframe as cf
 from costframe.core.learners.tree_table import OPAQUE
-from costframe.report.pictures import COLORS, INK
+from costframe.report.style import COLORS, INK
 from harness.pictures import dress, sheet
 from harness.points import measure
 from harness.tables import fitting_rows

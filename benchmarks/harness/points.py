@@ -12,7 +12,7 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
-from costframe.report.stages import see_stages
+from costframe.report.stage_statistics import see_stages
 from costframe.training.scoring import score_named
 from harness.tables import shared_module
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import costframe as cf
-from costframe.report.stages import see_stages
+from costframe.report.stage_statistics import see_stages
 from harness.tables import fitting_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from costframe.datasets import Dataset
-    from costframe.report.stages import StageSeen
+    from costframe.report.stage_statistics import StageStatistics
     from harness.points import Point
 
 MEANS, DEVIATION = (3.0, 1.0, -1.0, -3.0), 2.5
@@ -52,7 +52,7 @@ def measure_quadrants(data: Dataset, tree: cf.StageTree) -> Point:
     return {"error": error, "cost": report.mean, "perfect": perfect, "ordered": _in_order(tree, seen, data)}
 
 
-def _in_order(tree: cf.StageTree, seen: Sequence[StageSeen], data: Dataset) -> bool:
+def _in_order(tree: cf.StageTree, seen: Sequence[StageStatistics], data: Dataset) -> bool:
     """Tell whether every path buys both signs, and one feature that is the label there at its last stage."""
     test, before = data.part("test"), {0: frozenset[str]()}
     for at, stage in enumerate(tree.stages):

@@ -16,7 +16,8 @@ from costframe.cli.reading import ReadingOptions
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.files import write_atomically
 from costframe.report.model_facts import describe_model, facts_table
-from costframe.report.page import model_page, render_page
+from costframe.report.model_page import model_page
+from costframe.report.page_rendering import render_page
 from costframe.training.console import output as make_console
 
 

@@ -20,8 +20,9 @@ from costframe.core.errors import ParameterError, format_count, printable
 from costframe.datasets import Dataset
 from costframe.datasets.leaks import Leak
 from costframe.report.frontier_display import FrontierDisplay
+from costframe.report.frontier_page import frontier_page
 from costframe.report.frontier_tables import frontier_table, name_purchases, points_table
-from costframe.report.page import frontier_page, render_page
+from costframe.report.page_rendering import render_page
 from costframe.report.payments import paid_table
 from costframe.study.runs import RECOMMENDED
 from costframe.training.console import Output

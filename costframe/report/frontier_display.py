@@ -13,19 +13,11 @@ from costframe.choices.frontier import Frontier
 from costframe.core.display import cost as cost_text
 from costframe.core.display import with_error
 from costframe.core.errors import ParameterError, format_count, shown
-from costframe.report.pictures import (
-    COLORS,
-    INK,
-    PALE,
-    Display,
-    bar_boxes,
-    lay_out,
-    line_boxes,
-    marker_boxes,
-    place_label,
-    put_above,
-    to_drawable,
-)
+from costframe.report.display import Display
+from costframe.report.drawn_text import to_drawable
+from costframe.report.labels import bar_boxes, line_boxes, marker_boxes, place_label
+from costframe.report.legends import lay_out, put_above
+from costframe.report.style import COLORS, INK, PALE
 from costframe.study.points import Point
 from costframe.training.model_path import keep_non_dominated
 from costframe.training.scoring import score_label

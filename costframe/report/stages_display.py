@@ -1,4 +1,4 @@
-"""Stages of trees and stops of plans: a box of texts for each, and the picture of all."""
+"""The display of the stages of a tree or the stops of a plan, with notes on how to read it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ import numpy as np
 from attrs import define
 from numpy.typing import ArrayLike
 
-from costframe.core.arrays import F8, I8
-from costframe.core.errors import DataError, ParameterError, format_count
+from costframe.core.arrays import I8
+from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.fitted import what_is
 from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.run_stages import check_acquisition
-from costframe.core.stages.stages import Route, Stage
+from costframe.core.stages.stages import Route
 from costframe.core.tables.rows import as_rows
-from costframe.report.pictures import ModelDisplay, as_labels, percent
-from costframe.report.stages import Acquired, StageSeen, see_stages, see_stops, summarize_stages, summarize_stops
-from costframe.report.stages_drawing import GAP, Line, Panels, Picture, StageBox, Way, height_of, place_stages
+from costframe.report.display import ModelDisplay, as_labels
+from costframe.report.drawn_text import percent
+from costframe.report.stage_boxes import StageBox, stage_boxes
+from costframe.report.stage_panels import Panels
+from costframe.report.stages_layout import place_stages
+from costframe.report.stages_picture import GAP, Picture, Way, height_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_NAMELESS = "unit"  # default unit of a cost model
-_MOST_ITEMS = 4  # most lines of acquired items
-_GIVES = {"sigmoid": "the sigmoid of its score", "softmax": "the softmax of its scores", "identity": "its score"}
 
 
 @define(eq=False)
@@ -114,56 +112,17 @@ class StagesDisplay(ModelDisplay):
         self.picture.draw(ax)
 
 
-def stage_boxes(
-    predictor: StageTree | PlannedPredictor,
-    model: CostModel | None,
-    rows: F8 | None = None,
-    acquisition: str = "path",
-    n_jobs: int | None = None,
-) -> tuple[list[StageBox], I8 | None]:
-    """Return a box for each stage of a tree or stop of a plan, and the moves of rows between stops; see `see_stops`.
-
-    Boxes show prices if there is a model of them, and shares and costs of rows, float64 (n, d) with n > 0, if given.
-    """
-    unit, moves, per_row, boxes = None if model is None else model.unit, None, None, []
-    stages: Sequence[Stage]
-    if isinstance(predictor, StageTree):
-        stages, word, whose = predictor.stages, "stage", "these rows"
-        prices = CostModel.of(model, predictor.feature_names).select(predictor.feature_names)
-        if rows is None:
-            seen = summarize_stages(predictor, prices)
-        else:
-            seen = see_stages(predictor, prices, rows, acquisition, n_jobs)
-            per_row = None if model is None else predictor.cost(rows, model, acquisition=acquisition).per_row
-    else:
-        terms, stages, word, whose = predictor.terms(model), [s.answer for s in predictor.stops], "stop", "the answered"
-        if rows is None:
-            seen = summarize_stops(predictor, terms.prices)
-        else:
-            seen, moves = see_stops(predictor, terms.prices, predictor.walk(rows, terms, n_jobs))
-            per_row = predictor.cost(rows, model).per_row
-    for number, (stage, mine) in enumerate(zip(stages, seen, strict=True)):
-        own = np.empty(0, np.int64) if mine.rows is None else mine.rows
-        came = len(own) if moves is None else int(moves[number].sum())
-        first, last = [_decision(stage, mine)] if word == "stage" else [], []
-        if word == "stop" and came:
-            first = [Line(f"answers {percent(len(own) / came)} of them" if len(own) else "answers none")]
-        if per_row is not None and unit is not None and len(own) and not isinstance(stage, Route):
-            last = [Line(f"mean cost of {whose}", _money(per_row[own].mean(), unit))]
-        share = None if rows is None else came / len(rows)
-        boxes.append(_box(f"{word} {number}", stage, mine, share, unit, first, last))
-    return boxes, moves
-
-
-def view_stages(predictor: Predictor, costs: CostModel, rows: F8 | None = None) -> tuple[StageBox, ...]:
-    """Return the boxes of `stage_boxes` without stages that no row reaches.
-
-    Other predictors, and those with one stage, have none to show.
-    """
-    if isinstance(predictor, StageTree | PlannedPredictor):
-        boxes, _ = stage_boxes(predictor, costs, rows)
-        return tuple(box for box in boxes if box.share != 0) if len(boxes) > 1 else ()
-    return ()
+def _drawable(given: Any) -> StageTree | PlannedPredictor | PreparedPredictor:
+    found = getattr(given, "predictor_", given)
+    inner = found.inner if isinstance(found, PreparedPredictor) else found
+    if not isinstance(inner, StageTree | PlannedPredictor):
+        what = what_is(inner) if hasattr(inner, "fit") else type(inner).__name__
+        whose = "" if inner is given else f" as the predictor of {type(given).__name__}"
+        raise ParameterError(
+            "estimator: expected a StageTree or a PlannedPredictor, or a fitted estimator whose predictor_ is one, "
+            f"got {what}{whose}"
+        )
+    return found  # type: ignore[no-any-return]  # checked above
 
 
 def _tree_picture(boxes: Sequence[StageBox], _moves: I8 | None, panels: Panels | None, title: str | None) -> Picture:
@@ -188,37 +147,6 @@ def _plan_picture(boxes: Sequence[StageBox], moves: I8 | None, panels: Panels | 
         ways = [Way(int(a), int(b), shares[a, b], label=percent(shares[a, b])) for a, b in pairs]
     shown = "What each stop acquires" if title is None else title
     return Picture(boxes, place, ways, panels, shown, _notes_of_plan(boxes, panels))
-
-
-def _box(
-    name: str,
-    stage: Stage,
-    seen: StageSeen,
-    share: float | None,
-    unit: str | None,
-    first: Sequence[Line],
-    last: Sequence[Line],
-) -> StageBox:
-    """Make a box whose acquisitions stand between `first` and `last`; prices are shown if they have a `unit`."""
-    title = Line(name, "" if share is None else f"{100 * share:.3g} % of rows")
-    if share == 0:
-        lines = [Line("no row comes here", kind="faint")]
-    else:
-        lines = [*_learners_line(seen), *_acquired_lines(seen.acquired, unit), *last]
-    return StageBox(title, (*first, *lines), stage, seen, share)
-
-
-def _drawable(given: Any) -> StageTree | PlannedPredictor | PreparedPredictor:
-    found = getattr(given, "predictor_", given)
-    inner = found.inner if isinstance(found, PreparedPredictor) else found
-    if not isinstance(inner, StageTree | PlannedPredictor):
-        what = what_is(inner) if hasattr(inner, "fit") else type(inner).__name__
-        whose = "" if inner is given else f" as the predictor of {type(given).__name__}"
-        raise ParameterError(
-            "estimator: expected a StageTree or a PlannedPredictor, or a fitted estimator whose predictor_ is one, "
-            f"got {what}{whose}"
-        )
-    return found  # type: ignore[no-any-return]  # checked above
 
 
 def _notes_of_tree(boxes: Sequence[StageBox], panels: Panels | None) -> str:
@@ -254,41 +182,3 @@ def _notes_on_items(boxes: Sequence[StageBox], rows: str) -> list[str]:
     if any(one.share < 1 for one in acquired):
         notes.append(f"In brackets: share of {rows} that acquire it there.")
     return notes
-
-
-def _money(amount: float, unit: str) -> str:
-    """Return an amount with its unit, if the unit has a name."""
-    return f"{amount:.4g}" if unit == _NAMELESS else f"{amount:.4g} {unit}"
-
-
-def _decision(stage: Stage, seen: StageSeen) -> Line:
-    """Return a line that says how a stage routes or answers."""
-    if isinstance(stage, Route):
-        return Line(f"up if score > {stage.threshold:.4g}")
-    if seen.n_learners == 0 and len(stage.intercept) == 1:
-        return Line(f"answers {stage.predictions(stage.intercept[None])[0, 0]:.4g}")
-    if stage.link == "ranked":
-        return Line(f"answers with a rank of level {stage.level:.4g}")
-    return Line(f"answers with {_GIVES[stage.link]}")
-
-
-def _learners_line(seen: StageSeen) -> list[Line]:
-    if not seen.n_learners:
-        return []
-    new = "" if seen.n_new == 0 else ", all new" if seen.n_new == seen.n_learners else f", {seen.n_new:,} new"
-    return [Line(f"evaluates {format_count(seen.n_learners, 'learner')}{new}", kind="faint")]
-
-
-def _acquired_lines(acquired: Sequence[Acquired], unit: str | None) -> list[Line]:
-    if not acquired:
-        return [Line("acquires nothing new", kind="faint")]
-    shown = acquired if len(acquired) <= _MOST_ITEMS else acquired[: _MOST_ITEMS - 1]
-    lines = [Line("acquires", "" if unit is None else "price" if unit == _NAMELESS else unit, kind="faint")]
-    for one in shown:
-        price = "" if unit is None else f"{one.price:.4g}"
-        some = "" if one.share == 1 else f"({percent(one.share)})"
-        kind = "resource" if one.is_resource else "plain"
-        lines.append(Line(one.name, " ".join(part for part in (some, price) if part), kind))
-    if len(shown) < len(acquired):
-        lines.append(Line(f"+ {len(acquired) - len(shown):,} more"))
-    return lines

@@ -1,4 +1,4 @@
-"""Drawing of stages: boxes of texts, panels with their values, and the ways between them; measures are in inches."""
+"""The drawing of stages: boxes of texts and panels, and the ways between them; measures are in inches."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from costframe.core.arrays import F8, I8
-from costframe.core.stages.stages import Answer, Route, Stage
-from costframe.report.pictures import COLORS, GRAY, INK, PALE, cut_text, keep_in_scale, width_of, wrap_text
-from costframe.report.stages import StageSeen
+from costframe.core.stages.stages import Route
+from costframe.report.drawn_text import cut_text, width_of, wrap_text
+from costframe.report.stage_boxes import Line, StageBox
+from costframe.report.stage_panels import PANEL_HEIGHT, Panels
+from costframe.report.style import COLORS, GRAY, INK, PALE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PANEL_HEIGHT = 0.95  # with the numbers below
-_BELOW = 0.16  # room for the numbers
-_BINS = 24
-_SMALL: Any = {"fontsize": 6.5, "color": GRAY, "parse_math": False}
-_HUGE = 1e300  # larger values are cut, so that differences do not overflow
 _WIDTH, _BETWEEN, GAP, _MARGIN, _INSET = 2.5, 0.65, 0.18, 0.25, 0.09
 _TITLE, _LINE, _LEAST_WIDTH, _ARC = 0.25, 0.165, 6.2, 0.2
 _HEAD_SIZE, _LINE_SIZE, _NOTE_SIZE = 9.0, 8.0, 8.0  # points
@@ -30,33 +25,6 @@ _DPI, _MOST_DOTS, _LONGEST = 150, 4e7, 3e4
 _KINDS: dict[str, dict[str, Any]] = {
     "plain": {}, "resource": {"fontstyle": "italic"}, "faint": {"color": GRAY}
 }  # fmt: skip
-_Range = tuple[float, float]
-_Outline = list[_Range]  # lowest and highest point of a stage's subtree, for each column from the stage on
-
-
-@frozen
-class Line:
-    """A line of a box: text at the left and at the right; `kind` is "plain", "resource" or "faint"."""
-
-    left: str
-    right: str = ""
-    kind: str = "plain"
-
-
-@frozen(eq=False)
-class StageBox:
-    """The texts of a stage's box."""
-
-    title: Line
-    lines: tuple[Line, ...]
-    stage: Stage
-    seen: StageSeen
-    share: float | None  # of all rows that reach the stage; None without rows
-
-    @property
-    def has_panel(self) -> bool:
-        """Whether the box has values to draw."""
-        return self.seen.values is not None and bool(np.isfinite(self.seen.values).any())
 
 
 @frozen
@@ -195,120 +163,33 @@ def height_of(box: StageBox) -> float:
     return _TITLE + _LINE * len(box.lines) + (PANEL_HEIGHT + 0.1 if box.has_panel else 0.06) + 0.03
 
 
-def place_stages(stages: Sequence[Stage], heights: Sequence[float], gap: float) -> tuple[I8, F8]:
-    """Place the box of each stage in a column, without touching boxes or crossing ways.
+def keep_in_scale(axes: Axes, width: float) -> None:
+    """Scale all texts and lines of axes now, whenever the axes have another width than `width`, in inches."""
+    from matplotlib.artist import Artist
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.text import Text
 
-    A route is midway between its two next stages, or level with the one that is a route, so that a chain is straight.
-    Two boxes of one column are at least `gap` apart. It returns the column of each stage, which is the number of routes
-    on the path to it, int64, and the height of its center, float64; the lowest point of all boxes is at zero.
-    """
-    column, up = np.zeros(len(stages), np.int64), np.zeros(len(stages))  # up: relative to the parent's center
-    outlines: list[_Outline] = [[(-height / 2, height / 2)] for height in heights]
-    for number in reversed(range(len(stages))):
-        stage = stages[number]
-        if isinstance(stage, Route):
-            shifts = _shifts(stage, stages, _apart(outlines[stage.below], outlines[stage.above], gap))
-            up[stage.below], up[stage.above] = shifts
-            lower, upper = (
-                [(low + by, high + by) for low, high in outlines[child]]
-                for child, by in zip((stage.below, stage.above), shifts, strict=True)
-            )
-            both = [(low[0], high[1]) for low, high in zip(lower, upper, strict=False)]
-            outlines[number] += both + lower[len(both) :] + upper[len(both) :]
-            outlines[stage.below] = outlines[stage.above] = []
-    center = np.zeros(len(stages))
-    for number, stage in enumerate(stages):
-        if isinstance(stage, Route):
-            for child in (stage.below, stage.above):
-                column[child], center[child] = column[number] + 1, center[number] + up[child]
-    return column, center - (center - np.asarray(heights) / 2).min()
+    kinds = ((Text, "fontsize"), (Line2D, "linewidth"), (Line2D, "markersize"), (Patch, "linewidth"))
+    sizes: list[tuple[Any, str, float]] = [
+        (part, name, getattr(part, f"get_{name}")()) for kind, name in kinds for part in axes.findobj(kind)
+    ]
+    for text in axes.findobj(Text):
+        text.set_in_layout(False)
 
+    class Scaling(Artist):
+        """An invisible part of the axes, which is drawn first."""
 
-def _shifts(stage: Route, stages: Sequence[Stage], apart: float) -> tuple[float, float]:
-    routes = isinstance(stages[stage.below], Route), isinstance(stages[stage.above], Route)
-    if routes == (True, False):
-        return 0.0, apart
-    if routes == (False, True):
-        return -apart, 0.0
-    return -apart / 2, apart / 2
+        scale = 1.0
 
+        def draw(self, _renderer: Any) -> None:
+            """Set the sizes before the other parts are drawn."""
+            scale = axes.get_window_extent().width / axes.figure.dpi / width
+            if not math.isclose(scale, self.scale, rel_tol=1e-6):
+                self.scale = scale
+                for part, name, size in sizes:
+                    part.set(**{name: size * scale})
 
-def _apart(lower: _Outline, upper: _Outline, gap: float) -> float:
-    """Return the least distance of the root of `upper` above that of `lower`."""
-    return max(low[1] - high[0] for low, high in zip(lower, upper, strict=False)) + gap
-
-
-@frozen(eq=False)
-class Panels:
-    """The common settings of all panels."""
-
-    answers: _Range  # of all predictions, a common scale for answers
-    labels: tuple[Any, ...] = ()  # with a color each, ascending
-    codes: I8 | None = None  # (n,): position of each row's label in `labels`
-
-    @classmethod
-    def of(cls, stages: Sequence[Stage], seen: Sequence[StageSeen], y: NDArray[Any] | None) -> Panels:
-        """Choose the settings: at most six different labels get colors."""
-        drawn = [_one_value(mine.values) for stage, mine in zip(stages, seen, strict=True) if isinstance(stage, Answer)]
-        answers = _range(np.concatenate(drawn))
-        if y is None:
-            return cls(answers)
-        labels, codes = np.unique(y, return_inverse=True)
-        few = len(labels) <= len(COLORS)
-        return cls(answers, tuple(labels.tolist()), codes.astype(np.int64)) if few else cls(answers)
-
-    def draw(self, axes: Axes, corner: tuple[float, float], width: float, stage: Stage, seen: StageSeen) -> None:
-        """Draw a stage's panel; `axes` is in inches, `corner` is the lower left one."""
-        values = _one_value(seen.values)
-        finite = np.isfinite(values)
-        assert seen.rows is not None  # noqa: S101 - a stage with values has rows
-        rows, values = seen.rows[finite], np.clip(values[finite], -_HUGE, _HUGE)
-        place = corner[0], corner[1] + _BELOW, width, PANEL_HEIGHT - _BELOW
-        panel = axes.inset_axes(place, transform=axes.transData)
-        panel.patch.set_visible(False)
-        panel.spines[:].set(linewidth=0.7)
-        panel.spines[["top", "right", "left"]].set_visible(False)
-        n_outputs = stage.n_predictions if isinstance(stage, Answer) else 1
-        several = isinstance(stage, Answer) and n_outputs > 1
-        ends = (-0.5, n_outputs - 0.5) if several else self.answers if isinstance(stage, Answer) else _range(values)
-        along, n_labels = _along(values, ends), max(len(self.labels), 1)
-        codes = np.zeros(len(rows), np.int64) if self.codes is None else self.codes[rows]
-        panel.hist(
-            [along[codes == code] for code in range(n_labels)],
-            bins=n_outputs if several else _BINS,
-            range=(0.0, 1.0),
-            histtype="stepfilled",
-            stacked=True,
-            color=COLORS[:n_labels] if self.labels else [PALE],
-            alpha=0.75,
-            lw=0,
-        )
-        panel.set(xlim=(0.0, 1.0), xticks=[], yticks=[])
-        what = "largest output" if several else "prediction" if isinstance(stage, Answer) else "score"
-        low, high = (0.0, n_outputs - 1.0) if several else ends
-        for x, text, side in ((0.0, f"{low:.3g}", "left"), (0.5, what, "center"), (1.0, f"{high:.3g}", "right")):
-            panel.text(x, -0.04, text, ha=side, va="top", transform=panel.transAxes, **_SMALL)
-        if isinstance(stage, Route) and ends[0] <= stage.threshold <= ends[1]:
-            panel.axvline(float(_along(stage.threshold, ends)), color=INK, lw=1.0, ls=(0, (2, 1.5)))
-
-
-def _one_value(values: F8 | None) -> F8:
-    """Return the values of one output, or the index of the largest of several: float64 (m,)."""
-    if values is None or not len(values):
-        return np.empty(0)
-    return values[:, 0] if values.shape[1] == 1 else values.argmax(axis=1).astype(np.float64)
-
-
-def _range(values: F8) -> _Range:
-    finite = np.clip(values[np.isfinite(values)], -_HUGE, _HUGE)
-    if not len(finite):
-        return 0.0, 1.0
-    low, high = float(finite.min()), float(finite.max())
-    room = 0.5 * max(abs(low), abs(high)) or 0.5
-    # Values that differ by rounding only count as equal.
-    return (low, high) if high - low > 1e-9 * room else (low - room, high + room)
-
-
-def _along(values: Any, ends: _Range) -> F8:
-    """Return the places of values in a range, 0 to 1; matplotlib does not scale huge values itself."""
-    return (np.asarray(values, np.float64) - ends[0]) / (ends[1] - ends[0])
+    scaling = Scaling()
+    scaling.set(zorder=-1, in_layout=False)
+    axes.add_artist(scaling)

@@ -1,0 +1,152 @@
+"""The page of a frontier: its cards, and the choice within every budget."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, Context
+from typing import Any
+
+from costframe.choices import Frontier, Point
+from costframe.choices.buys import next_buys
+from costframe.choices.sentences import describe_model
+from costframe.choices.tables import to_cells
+from costframe.core.arrays import F8
+from costframe.core.cost.expected import ExpectedCost
+from costframe.core.display import cost, saving
+from costframe.core.errors import ParameterError, format_count
+from costframe.core.predictors.fitted import as_predictor
+from costframe.core.prices.costs import CostModel
+from costframe.report.page import Choice, FrontierView, ModelCard, Page
+from costframe.report.payments import payments
+from costframe.report.stage_boxes import StageBox, view_stages
+from costframe.study.fit_files import MODELS
+from costframe.study.points import at_tradeoff, best_first
+from costframe.training.scoring import score_label
+
+MOST_CARDS = 30
+MOST_ROWS = 20_000  # whose payments cards show: enough for shares of rows to a third of a percent
+
+
+def frontier_page(
+    frontier: Frontier,
+    X: F8,
+    costs: CostModel,
+    *,
+    title: str,
+    part: str = "test",
+    facts: Iterable[tuple[str, str]] = (),
+    budget: float | None = None,
+) -> Page:
+    """Return the page of a frontier.
+
+    Parameters
+    ----------
+    frontier : Frontier
+        With its models, the page shows what they pay for.
+    X : float64 (n, d)
+        Rows whose payments the page shows; of more than 20,000 every second, third, ... one.
+    costs : CostModel
+        Prices of its columns.
+    title : str
+    part : str
+        The part of the table that has these rows.
+    facts : iterable of (label, text)
+        Lines below the title.
+    budget : float, optional
+        Mean cost per row that the page opens with; by default it opens without a limit.
+    """
+    X = X[:: -(-len(X) // MOST_ROWS) or 1]
+    names = {point: point.name or f"{point.algorithm}-{place}" for place, point in enumerate(frontier.points, 1)}
+    chosen = _choose(frontier)
+    limits = [*(limit for limit, _ in chosen[1:]), math.inf]
+    choices = tuple(
+        Choice(limit, names[point], _round_between(limit, end))
+        for (limit, point), end in zip(chosen, limits, strict=True)
+    )
+    # The page can show any choice; models of the frontier that no budget chooses fill the room that is left.
+    shown = list(dict.fromkeys([*(point for _, point in chosen), *frontier.non_dominated()]))
+    shown = sorted(shown[: max(MOST_CARDS, len({point for _, point in chosen}))], key=_cost_of)
+    paid_by = format_count(len(X), f"{part} row")
+    cards = tuple(_frontier_card(frontier, point, names[point], X, costs, paid_by) for point in shown)
+    view = FrontierView(frontier, names, choices, budget)
+    return Page(title, tuple(facts), frontier.unit, cards, view, _lead(frontier, budget))
+
+
+def _lead(frontier: Frontier, budget: float | None) -> str:
+    """Return the sentence about the choice within a budget, or nothing if no model is within it."""
+    try:
+        return f"Recommended: {describe_model(frontier, frontier.recommended(budget))}"
+    except ParameterError:
+        return ""
+
+
+def _choose(frontier: Frontier) -> list[tuple[float, Point]]:
+    """Return each budget from which on `Frontier.recommended` chooses another point, with that point, ascending."""
+    choices: list[tuple[float, Point]] = []
+    nothing = (-math.inf, -math.inf)
+    seen: tuple[Any, ...] = (nothing, nothing, False)
+    for limit, alike in itertools.groupby(sorted(frontier.points, key=_cost_of), _cost_of):
+        before = seen
+        for point in alike:
+            now = (frontier.rank(point), nothing) if point.n_features else (nothing, best_first(point))
+            seen = tuple(map(max, seen, (*now, point in frontier.above_constant)))
+        # Dearer points change the choice only as a new best one, a new constant, or the first above the constant.
+        if seen != before or frontier.has_bills:
+            chosen = frontier.recommended(limit)
+            choices += [] if choices and choices[-1][1] == chosen else [(limit, chosen)]
+    return choices
+
+
+def _cost_of(point: Point) -> float:
+    return point.cost
+
+
+def _round_between(low: float, high: float) -> float:
+    """Return a number of few digits from `low` on and below `high`."""
+    rounded = (
+        float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(low)) for digits in range(3, 18)
+    )
+    return next((number for number in rounded if number < high), low)
+
+
+def _frontier_card(frontier: Frontier, point: Point, name: str, X: F8, costs: CostModel, paid_by: str) -> ModelCard:
+    """Return the card of a point, with payments and stages if the frontier has its model."""
+    label, unit = score_label(frontier.score_name), frontier.unit
+    low, high = frontier.score_interval(point)
+    between = f"90% interval {low:.4f} to {high:.4f}"
+    saved = saving(point.cost, frontier.full_cost)
+    figures = [(label, f"{point.score:.4f}", between), ("cost per row", cost(point.cost), unit)]
+    sentence = f"{name}, algorithm {point.algorithm}, {label} {point.score:.4f}, {between}; "
+    tested, (bill, errors, on_test) = point.test_score is not None, _bill_figures(frontier, point)
+    if frontier.has_bills:
+        figures = [("bill per row", bill, unit), ("cost per row", cost(point.cost), f"and {errors} for errors")]
+        figures += [("bill on test", on_test, f"at {cost(point.test_cost)} per row")] if tested else []
+        sentence = f"{name}, algorithm {point.algorithm}, bill {bill}, of which errors {errors}; "
+    figures.append(("saves", saved, f"of {cost(frontier.full_cost)} for all features"))
+    sentence += f"costs {cost(point.cost)} {unit} per row, saves {saved}"
+    if frontier.has_bills:
+        sentence += f"; bill on test {on_test}" if tested else ""
+    elif point.test_score is not None:
+        figures.append((f"{label} on test", f"{point.test_score:.4f}", f"at {cost(point.test_cost)} per row"))
+        sentence += f"; on test {point.test_score:.4f} at {cost(point.test_cost)}"
+    size = f"{format_count(point.n_features, 'feature')}, {format_count(point.n_learners, 'learner')}"
+    facts = [("algorithm", at_tradeoff(point))]
+    facts.append(("reads", size if point.n_features else "nothing: it gives all rows the same answer"))
+    if point.fixed:
+        facts.append(("once per batch", f"{cost(point.fixed)} {unit}"))
+    facts += [("a bit more buys", str(buy)) for buy in next_buys(frontier, point, 1)]
+    file, paid = frontier.file(point), None
+    stages: tuple[StageBox, ...] = ()
+    if frontier.has_model(point):
+        predictor = as_predictor(frontier.model(point))
+        report = ExpectedCost(costs).evaluate(predictor, X)
+        paid, stages = tuple(payments(report, costs)), view_stages(predictor, costs, X)
+    path = None if file is None else f"{MODELS}/{file.name}"
+    return ModelCard(name, sentence, tuple(figures), tuple(facts), paid, paid_by, stages, path)
+
+
+def _bill_figures(frontier: Frontier, point: Point) -> list[str]:
+    """Return the bill of a point, its errors and its bill on test, as texts; nothing without prices of errors."""
+    return to_cells(frontier, [point], ("bill", "errors", "test bill"))[0] if frontier.has_bills else ["", "", ""]

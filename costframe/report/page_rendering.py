@@ -1,0 +1,103 @@
+"""Pages as HTML documents, without anything from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from costframe.choices.tables import columns_of, to_cells
+from costframe.core.checks import needed
+from costframe.core.display import cost
+from costframe.core.errors import printable
+from costframe.report.frontier_display import FrontierDisplay
+from costframe.report.page import FrontierView, Page
+from costframe.report.style import COLORS, GRAY, INK, PALE
+from costframe.training.scoring import score_label
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ANY_BUDGET = "Recommended at any budget"
+COLUMNS = ("model", "score", "cost", "saves", "test score", "test cost", "features", "algorithm")
+PICTURE = 5.6, 4.0  # inches
+# The page's own colors, which differ in the dark, instead of the picture's.
+PAINTS = {color.lower(): f"var(--c{number})" for number, color in enumerate(COLORS)}
+PAINTS |= {INK: "var(--ink)", GRAY: "var(--faint)", PALE: "var(--faint)", "#ffffff": "var(--card)"}
+
+
+def render_page(page: Page) -> str:
+    """Return the page as an HTML document: equal content gives equal text."""
+    given = {} if page.frontier is None else _frontier_parts(page, page.frontier)
+    return _templates().get_template("frontier.html" if given else "model.html").render(page=page, **given)
+
+
+@cache
+def _templates() -> Environment:
+    needed("jinja2", "cli")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = Environment(
+        loader=PackageLoader("costframe.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,  # names come from files
+    )  # fmt: skip
+    templates.filters |= {"cost": cost, "share": "{:.1%}".format}
+    templates.globals["parts"] = templates.get_template("parts.html").module
+    return templates
+
+
+def _frontier_parts(page: Page, view: FrontierView) -> dict[str, Any]:
+    """Return what the template of a frontier takes beside the page."""
+    from markupsafe import Markup
+
+    numbers = {card.name: number for number, card in enumerate(page.cards)}
+    ordered = sorted(view.frontier.points, key=lambda point: (point.cost, -point.score))
+    columns = columns_of(view.frontier, COLUMNS)
+    cells = to_cells(view.frontier, ordered, columns)
+    every = [(numbers.get(view.names[p]), [view.names[p], *row[1:]]) for p, row in zip(ordered, cells, strict=True)]
+    good, chosen = frozenset(view.frontier.non_dominated()), {one.name for one in view.choices}
+    last = view.choices[-1]
+    budget = last.budget if view.start is None else view.start
+    return {
+        "picture": Markup(_draw(view, numbers)),  # noqa: S704 - its texts are outlines, and its titles are escaped
+        "choices": [(one.cost, one.budget, numbers[one.name]) for one in view.choices],
+        "budget": repr(float(budget)).removesuffix(".0"),
+        "chosen": view.choice(budget),
+        "occasion": ANY_BUDGET if budget >= last.cost else f"Within {budget:.12g} {page.unit} per row",
+        "any_budget": ANY_BUDGET,
+        "columns": columns,
+        "every": every,
+        "best": [row for p, row in zip(ordered, every, strict=True) if p in good or view.names[p] in chosen],
+    }
+
+
+def _draw(view: FrontierView, numbers: dict[str, int]) -> str:
+    """Return the picture of a frontier as SVG in the page's colors, whose points have words and a card to pick."""
+    frontier = view.frontier
+    label = "bill" if frontier.has_bills else score_label(frontier.score_name)
+    root = ET.fromstring(FrontierDisplay(frontier, mark=False).to_bytes("svg", PICTURE))  # noqa: S314 - our own
+    for part in list(root.iter()):
+        part.tag = part.tag.rpartition("}")[2]
+        part.attrib = {name.rpartition("}")[2]: value for name, value in part.attrib.items()}
+        for child in [child for child in part if child.tag.endswith(("metadata", "style"))]:
+            part.remove(child)  # of matplotlib; the page has a style of its own
+    root.attrib |= {"role": "img", "aria-label": f"{label} against mean cost per row; the models are in the tables"}
+    for group in [group for group in root.iter("g") if str(group.get("id")).startswith("points-")]:
+        places = map(int, str(group.get("id")).split("-")[1:])
+        signs = [(holder, sign) for holder in group.iter("g") for sign in holder if sign.tag == "use"]
+        for (holder, sign), point in zip(signs, map(frontier.points.__getitem__, places), strict=True):
+            holder.remove(sign)
+            name, spot = view.names[point], ET.SubElement(holder, "g", {"class": "spot"})
+            if name in numbers:
+                spot.set("data-card", str(numbers[name]))
+            words = f"{name}: {label} {point.score:.4f} \u00b1 {point.score_error:.4f}, cost {cost(point.cost)}"
+            if frontier.has_bills:
+                words = f"{name}: bill {to_cells(frontier, [point], ('bill',))[0][0]}, cost {cost(point.cost)}"
+            ET.SubElement(spot, "title").text = printable(f"{words} {frontier.unit} per row")
+            spot.append(sign)
+            ring = {"class": "ring", "cx": str(sign.get("x")), "cy": str(sign.get("y")), "r": "9"}
+            ET.SubElement(spot, "circle", ring)  # around the chosen point; of others only for a mouse
+    text = ET.tostring(root, encoding="unicode")
+    return re.sub(r"(?<=: )#[0-9a-f]{6}\b", lambda found: PAINTS.get(found[0], "var(--line)"), text)
