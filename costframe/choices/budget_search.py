@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from costframe.choices.buys import Buy, next_buys
+from costframe.choices.figures import describe_worth, figures_of
 from costframe.choices.frontier import Frontier
 from costframe.choices.promised import check_promised, hold_out
 from costframe.choices.sentences import describe_useless_budget
@@ -280,11 +281,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.promise is not None:
             return str(self.certified_)
         point, frontier = self.best_point_, self.frontier_
-        found = f"{frontier.score_name} {point.score:.3f} \u00b1 {point.score_error:.3f}"
-        if frontier.has_bills:
-            found = f"bill {cost(frontier.bill(point))} \u00b1 {frontier.bill_error(point):.2g}"
-        margin = f"{point.name}: {found} at "
-        margin += f"{cost(point.cost)} \u00b1 {point.cost_error:.2g} {frontier.unit} per row, both estimates"
+        worth, (paid,) = describe_worth(frontier, point, "in brief"), figures_of(frontier, point, "cost in brief")
+        margin = f"{point.name}: {worth} at {paid} {frontier.unit} per row, both estimates"
         margin += f", {cost(self.margin_)} below the budget" if math.isfinite(self.margin_) else ""
         return "\n".join([printable(margin), *map(str, self.next_buys_)])
 

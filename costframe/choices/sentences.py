@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from costframe.choices.choices import NEGLIGIBLE, Choices, plain_point
+from costframe.choices.figures import FIGURES, figures_of
 from costframe.choices.intervals import Difference
-from costframe.core.display import compare_cost, cost, round_up, with_error
+from costframe.core.display import compare_cost, cost, round_up
 from costframe.core.errors import format_count, printable, shown
 from costframe.study.estimates import NINE_OF_TEN
 from costframe.study.points import CONSTANT, Point, plus_minus
@@ -32,24 +33,24 @@ def describe_model(frontier: Choices, point: Point, *, chosen: bool = True) -> s
     if frontier.full_cost > 0 and paid is not None:
         text += f", {compare_cost(paid, frontier.full_cost)} all features together"
     if point.fixed:
-        text += f", and {cost(point.fixed)} {unit} once per batch"
+        text += f", and {FIGURES['once per batch'](frontier, point)} once per batch"
     if frontier.has_bills:
         text += f"; {_bill_in_words(frontier, point)}"
     else:
-        estimate = with_error(point.score, point.score_error)
-        text += f"; its {name} is {point.test_score:.4f} there (estimated {estimate})" if tested else ""
+        estimate, on_test = figures_of(frontier, point, "score", "test score")
+        text += f"; its {name} is {on_test} there (estimated {estimate})" if tested else ""
         text += "" if tested else f"; its {name} is estimated as {estimate}"
     return text + (f". It is {describe_recommendation(frontier, point)}." if chosen else ".")
 
 
 def _bill_in_words(frontier: Choices, point: Point) -> str:
-    low, high = map(cost, frontier.bill_interval(point))
-    bill = f"{plus_minus(frontier.bill(point), frontier.bill_error(point))}, nine times of ten from {low} to {high}"
+    errors, estimate, between = figures_of(frontier, point, "errors", "bill in words", "90% interval of bill")
+    bill = f"{estimate}, nine times of ten from {between}"
     bill += f"; counted: {point.mistakes}" if point.mistakes else ""
     if point.test_score is None or point.test_cost is None:
-        return f"its errors are estimated to cost {cost(frontier.errors(point))}, so its bill is {bill}"
-    total = cost(point.test_cost - point.test_score)
-    return f"its errors cost {cost(-point.test_score)} there, so its bill is {total} (estimated {bill})"
+        return f"its errors are estimated to cost {errors}, so its bill is {bill}"
+    errors, total = figures_of(frontier, point, "test errors", "test bill")
+    return f"its errors cost {errors} there, so its bill is {total} (estimated {bill})"
 
 
 def describe_recommendation(frontier: Choices, chosen: Point) -> str:
@@ -148,13 +149,13 @@ def describe_bills(frontier: Choices, point: Point) -> str:
     all_features = f"All features for each row cost {cost(full)}, so that their bill is {cost(full + fewest)}"
     texts = [f"{all_features} with the fewest errors found, {cost(fewest)}."]
     if constant is not None:
-        bill = plus_minus(frontier.bill(constant), frontier.bill_error(constant))
+        bill = FIGURES["bill in words"](frontier, constant)
         texts.append(f"Without features the bill is {bill}, all of it errors.")
         if point.n_features:
             found = frontier.gain(point, constant)
             texts.append(f"This model's is {plus_minus(found.value, found.error)} lower.")
     if (simple := _best_reference(frontier, point)) is not None:
-        bill, found = plus_minus(frontier.bill(simple), frontier.bill_error(simple)), frontier.gain(point, simple)
+        bill, found = FIGURES["bill in words"](frontier, simple), frontier.gain(point, simple)
         words, way = str(describe_reference(simple)), "lower" if found.value >= 0 else "higher"
         texts.append(
             f"{words[0].upper()}{words[1:]} ({name_of(frontier, simple)}) has the bill {bill}; this model's is "

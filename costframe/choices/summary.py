@@ -5,11 +5,12 @@ from __future__ import annotations
 from html import escape
 
 from costframe.choices.choices import Choices
+from costframe.choices.figures import describe_worth, figures_of
 from costframe.choices.sentences import describe_model
 from costframe.choices.tables import columns_of, rows_of_frontier, to_cells
-from costframe.core.display import html_table, saving
+from costframe.core.display import html_table
 from costframe.core.errors import brief, format_count
-from costframe.study.points import Point, plus_minus
+from costframe.study.points import Point
 from costframe.study.references import is_reference
 
 
@@ -52,11 +53,7 @@ def _count(frontier: Choices) -> str:
 
 
 def _in_words(frontier: Choices, point: Point) -> str:
-    """Return a point's name, score and cost, and the share of the price of all features that it saves."""
-    score = f"{frontier.score_name} {plus_minus(point.score, point.score_error)}"
-    if frontier.has_bills:
-        score = f"bill {plus_minus(frontier.bill(point), frontier.bill_error(point))}"
-    saved = f", saves {saving(point.cost, frontier.full_cost)}" if frontier.full_cost > 0 else ""
-    return (
-        f"{point.name or point.algorithm}, {score} at {plus_minus(point.cost, point.cost_error)} {frontier.unit}{saved}"
-    )
+    """Return a point's name, score or bill, and cost, and the share of the price of all features that it saves."""
+    name, paid, saved = figures_of(frontier, point, "model", "cost in words", "saves")
+    saves = f", saves {saved}" if frontier.full_cost > 0 else ""
+    return f"{name}, {describe_worth(frontier, point, 'in words')} at {paid} {frontier.unit}{saves}"

@@ -97,10 +97,10 @@ def compare(
         remove_other_models(output)
     with name_written_files(written):
         results.show(frontier, all_points=all_points)
-        kept = Promised.of(frontier, dataset, promises) if promises else Promised(None)
-        kept.show(results.console)
-        results.end(", ".join([written, *kept.write(output)]))
-        kept.end()
+        certificate = Promised.of(frontier, dataset, promises) if promises else Promised(None)
+        certificate.show(results.console)
+        results.end(", ".join([written, *certificate.write(output)]))
+        certificate.end()
     if screen.interrupted:
         _end_with_fits(output, "the constant" if screen.so_far is None else "a first look")
 

@@ -39,11 +39,11 @@ def check_apart(outputs: Mapping[str, Iterable[Path | None]], inputs: Mapping[st
         for name, given in inputs.items():
             if _is_part(path, given):
                 raise ParameterError(f"{option} {path}: expected a file outside {name}, of which it would be a part")
-    taken = [(option, path, status) for option, path in written if (status := _status(path, sys.stdout)) is not None]
-    for name, given in inputs.items() if taken else ():
-        for status in (_status(each, sys.stdin) for each in ([] if given is None else _files_of(str(given)))):
-            for option, path, there in taken:
-                if status is not None and os.path.samestat(there, status):
+    present = [(option, path, status) for option, path in written if (status := _status(path, sys.stdout)) is not None]
+    for name, given in inputs.items() if present else ():
+        for status in (_status(file, sys.stdin) for file in ([] if given is None else _files_of(str(given)))):
+            for option, path, of_output in present:
+                if status is not None and os.path.samestat(of_output, status):
                     raise ParameterError(f"{option} {path}: expected another file than that of {name}")
 
 
@@ -55,13 +55,13 @@ def _is_part(path: Path, given: str | Path | None) -> bool:
     if Path(given).is_dir():
         return Path(given).resolve() in place.parents
     pattern = str(Path(given).absolute())
-    return has_magic(given) and any(place.match(each) for each in (pattern, pattern.replace("**/", "")))
+    return has_magic(given) and any(place.match(way) for way in (pattern, pattern.replace("**/", "")))
 
 
 def _files_of(given: str) -> list[Path]:
     """Return the files that an argument names: those of a folder or of a pattern, else one."""
     if Path(given).is_dir():
-        return [each for each in Path(given).rglob("*") if each.is_file()]
+        return [file for file in Path(given).rglob("*") if file.is_file()]
     return [Path(given), *map(Path, glob(given, recursive=True) if has_magic(given) else ())]  # noqa: PTH207 - any root
 
 

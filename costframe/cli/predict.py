@@ -112,11 +112,11 @@ def _write_blocks(
     sink: IO[bytes], ending: str, predictions: _Predictions, blocks: Iterator[tuple[F8, dict[str, Any]]]
 ) -> None:
     with table_writer(sink, ending) as write:
-        for X, kept in blocks:
+        for X, copied in blocks:
             columns = predictions.columns(X)
-            if twice := [name for name in kept if name in columns]:
+            if twice := [name for name in copied if name in columns]:
                 raise ParameterError(f"--keep {quote_names(twice)}: the predictions have a column of this name")
-            write(kept | columns)
+            write(copied | columns)
 
 
 @define

@@ -116,17 +116,17 @@ def score_report(
     fitted, predictions = answers.fitted, np.concatenate(answers.predictions)
     if fitted.kind != "classifier" and predictions.ndim > 1:
         raise ParameterError(f"--target: the model predicts {predictions.shape[1]} values for each row, not one")
-    found: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     if fitted.kind == "classifier":
         named = np.concatenate(answers.classes)
         if answers.costs.errors is None:
             _check_argmax(str(score), predictions, named)
         confusion = np.zeros((len(fitted.classes_), len(fitted.classes_)), np.int64)
         np.add.at(confusion, (rows.codes(fitted), named), 1)
-        found = {"confusion": confusion, "classes": tuple(fitted.classes_.tolist())}
+        details = {"confusion": confusion, "classes": tuple(fitted.classes_.tolist())}
     elif rows.qid is None:
         error = predictions - rows.y
-        found = {"rmse": float(np.sqrt(np.mean(error**2))), "mae": float(np.abs(error).mean())}
+        details = {"rmse": float(np.sqrt(np.mean(error**2))), "mae": float(np.abs(error).mean())}
     errors = answers.error_costs(rows)
     try:
         estimate: Estimate | DataError = estimate_on_rows(score, rows, fitted, predictions)
@@ -134,8 +134,8 @@ def score_report(
         estimate = reason
     if errors is not None:
         report = report.with_errors(errors, np.ones(len(errors)))
-        found["bill_error"] = None if rows.units is None else _mean_error(report.bill, rows.units)
-    return report, Scored(str(score), estimate, _mean_error(report.per_row, rows.units), **found)
+        details["bill_error"] = None if rows.units is None else _mean_error(report.bill, rows.units)
+    return report, Scored(str(score), estimate, _mean_error(report.per_row, rows.units), **details)
 
 
 def _check_argmax(score: str, predictions: F8, named: I8) -> None:

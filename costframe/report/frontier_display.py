@@ -9,9 +9,8 @@ import numpy as np
 from attrs import define, field
 
 from costframe.choices.choices import Choices
+from costframe.choices.figures import figures_of, name_worth
 from costframe.choices.frontier import Frontier
-from costframe.core.display import cost as cost_text
-from costframe.core.display import with_error
 from costframe.core.errors import ParameterError, format_count, shown
 from costframe.report.display import Display
 from costframe.report.drawn_text import to_drawable
@@ -20,7 +19,6 @@ from costframe.report.legends import lay_out, put_above
 from costframe.report.style import COLORS, INK, PALE
 from costframe.study.points import Point
 from costframe.training.model_path import keep_non_dominated
-from costframe.training.scoring import score_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,9 +94,9 @@ class _Drawing:
         self.ax, self.display, self.frontier = ax, display, display.frontier
         # A much worse constant would squeeze all other points.
         points, self.bills = self.frontier.points, self.frontier.has_bills
-        kept = [p for p in points if p.n_features or p == display.chosen or self.bills]
-        self.points = kept or list(points)
-        self.name = "bill per row" if self.bills else score_label(self.frontier.score_name)
+        drawn = [p for p in points if p.n_features or p == display.chosen or self.bills]
+        self.points = drawn or list(points)
+        self.name = name_worth(self.frontier) + (" per row" if self.bills else "")
         self.drawn = frozenset(self.points)
         front = [point for point in self.frontier.non_dominated() if point in self.drawn] or self.points
         self.best = keep_non_dominated(front, lambda point: (point.cost, point.score))
@@ -227,11 +225,9 @@ class _Drawing:
 
     def _name(self, point: Point) -> str:
         """Return lines with the name, score and cost of the chosen point."""
-        lines = [to_drawable(str(point.name or point.algorithm))]
-        worth = with_error(point.score, point.score_error)
-        worth = f"bill {cost_text(self.frontier.bill(point))}" if self.bills else worth
-        lines.append(f"{worth} at {cost_text(point.cost)}")
-        return "\n".join(lines)
+        name, paid = figures_of(self.frontier, point, "model", "cost")
+        (worth,) = figures_of(self.frontier, point, "bill alone" if self.bills else "score")
+        return f"{to_drawable(name)}\n{'bill ' if self.bills else ''}{worth} at {paid}"
 
 
 def _round_costs(least: float, most: float) -> Any:

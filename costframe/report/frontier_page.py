@@ -10,11 +10,11 @@ from typing import Any
 
 from costframe.choices import Frontier, Point
 from costframe.choices.buys import next_buys
+from costframe.choices.figures import figures_of, name_worth
 from costframe.choices.sentences import describe_model
-from costframe.choices.tables import to_cells
 from costframe.core.arrays import F8
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.display import cost, saving
+from costframe.core.display import cost
 from costframe.core.errors import ParameterError, format_count
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
@@ -23,7 +23,6 @@ from costframe.report.payments import payments
 from costframe.report.stage_boxes import StageBox, view_stages
 from costframe.study.fit_files import MODELS
 from costframe.study.points import at_tradeoff, best_first
-from costframe.training.scoring import score_label
 
 MOST_CARDS = 30
 MOST_ROWS = 20_000  # whose payments cards show: enough for shares of rows to a third of a percent
@@ -113,29 +112,12 @@ def _round_between(low: float, high: float) -> float:
 
 def _frontier_card(frontier: Frontier, point: Point, name: str, X: F8, costs: CostModel, paid_by: str) -> ModelCard:
     """Return the card of a point, with payments and stages if the frontier has its model."""
-    label, unit = score_label(frontier.score_name), frontier.unit
-    low, high = frontier.score_interval(point)
-    between = f"90% interval {low:.4f} to {high:.4f}"
-    saved = saving(point.cost, frontier.full_cost)
-    figures = [(label, f"{point.score:.4f}", between), ("cost per row", cost(point.cost), unit)]
-    sentence = f"{name}, algorithm {point.algorithm}, {label} {point.score:.4f}, {between}; "
-    tested, (bill, errors, on_test) = point.test_score is not None, _bill_figures(frontier, point)
-    if frontier.has_bills:
-        figures = [("bill per row", bill, unit), ("cost per row", cost(point.cost), f"and {errors} for errors")]
-        figures += [("bill on test", on_test, f"at {cost(point.test_cost)} per row")] if tested else []
-        sentence = f"{name}, algorithm {point.algorithm}, bill {bill}, of which errors {errors}; "
-    figures.append(("saves", saved, f"of {cost(frontier.full_cost)} for all features"))
-    sentence += f"costs {cost(point.cost)} {unit} per row, saves {saved}"
-    if frontier.has_bills:
-        sentence += f"; bill on test {on_test}" if tested else ""
-    elif point.test_score is not None:
-        figures.append((f"{label} on test", f"{point.test_score:.4f}", f"at {cost(point.test_cost)} per row"))
-        sentence += f"; on test {point.test_score:.4f} at {cost(point.test_cost)}"
-    size = f"{format_count(point.n_features, 'feature')}, {format_count(point.n_learners, 'learner')}"
+    figures, sentence = (_bills if frontier.has_bills else _scores)(frontier, point)
     facts = [("algorithm", at_tradeoff(point))]
-    facts.append(("reads", size if point.n_features else "nothing: it gives all rows the same answer"))
+    reads, once = figures_of(frontier, point, "size", "once per batch")
+    facts.append(("reads", reads if point.n_features else "nothing: it gives all rows the same answer"))
     if point.fixed:
-        facts.append(("once per batch", f"{cost(point.fixed)} {unit}"))
+        facts.append(("once per batch", once))
     facts += [("a bit more buys", str(buy)) for buy in next_buys(frontier, point, 1)]
     file, paid = frontier.file(point), None
     stages: tuple[StageBox, ...] = ()
@@ -144,9 +126,36 @@ def _frontier_card(frontier: Frontier, point: Point, name: str, X: F8, costs: Co
         report = ExpectedCost(costs).evaluate(predictor, X)
         paid, stages = tuple(payments(report, costs)), view_stages(predictor, costs, X)
     path = None if file is None else f"{MODELS}/{file.name}"
-    return ModelCard(name, sentence, tuple(figures), tuple(facts), paid, paid_by, stages, path)
+    words = f"{name}, algorithm {point.algorithm}, {sentence}"
+    return ModelCard(name, words, tuple(figures), tuple(facts), paid, paid_by, stages, path)
 
 
-def _bill_figures(frontier: Frontier, point: Point) -> list[str]:
-    """Return the bill of a point, its errors and its bill on test, as texts; nothing without prices of errors."""
-    return to_cells(frontier, [point], ("bill", "errors", "test bill"))[0] if frontier.has_bills else ["", "", ""]
+def _scores(frontier: Frontier, point: Point) -> tuple[list[tuple[str, str, str]], str]:
+    """Return the figures of a point with a score, and all of them in words."""
+    label, unit = name_worth(frontier), frontier.unit
+    score, interval, paid, saved = figures_of(frontier, point, "score alone", "90% interval", "cost", "saves")
+    between = f"90% interval {interval}"
+    figures = [(label, score, between), ("cost per row", paid, unit), _saves(frontier, saved)]
+    sentence = f"{label} {score}, {between}; costs {paid} {unit} per row, saves {saved}"
+    if point.test_score is not None:
+        on_test, paid_there = figures_of(frontier, point, "test score", "test cost")
+        figures.append((f"{label} on test", on_test, f"at {paid_there} per row"))
+        sentence += f"; on test {on_test} at {paid_there}"
+    return figures, sentence
+
+
+def _bills(frontier: Frontier, point: Point) -> tuple[list[tuple[str, str, str]], str]:
+    """Return the figures of a point with a bill, and all of them in words."""
+    unit = frontier.unit
+    bill, errors, paid, saved = figures_of(frontier, point, "bill", "errors", "cost", "saves")
+    figures = [("bill per row", bill, unit), ("cost per row", paid, f"and {errors} for errors")]
+    sentence = f"bill {bill}, of which errors {errors}; costs {paid} {unit} per row, saves {saved}"
+    if point.test_score is not None:
+        on_test, paid_there = figures_of(frontier, point, "test bill", "test cost")
+        figures.append(("bill on test", on_test, f"at {paid_there} per row"))
+        sentence += f"; bill on test {on_test}"
+    return [*figures, _saves(frontier, saved)], sentence
+
+
+def _saves(frontier: Frontier, saved: str) -> tuple[str, str, str]:
+    return "saves", saved, f"of {cost(frontier.full_cost)} for all features"

@@ -28,12 +28,12 @@ def put_above(ax: Axes, handles: Mapping[str, Any], title: str | None) -> None:
     The legend has drawable names, perhaps none, in as many columns as fit.
     """
     lay_out(ax)
-    own = ax.get_window_extent()
-    begin = min([own.x0, *(text.get_window_extent().x0 for text in ax.get_yticklabels() if text.get_text())])
-    left, height = (begin - own.x0) / own.width, 0.0
+    extent = ax.get_window_extent()
+    begin = min([extent.x0, *(text.get_window_extent().x0 for text in ax.get_yticklabels() if text.get_text())])
+    left, height = (begin - extent.x0) / extent.width, 0.0
     if handles:
         widths = [width_of(name, _LEGEND) + 0.42 for name in handles]  # in inches, with the sign and a gap
-        room, columns = (own.x1 - begin) / ax.figure.dpi, len(handles)
+        room, columns = (extent.x1 - begin) / ax.figure.dpi, len(handles)
         while columns > 1 and sum(max(part) for part in _columns(widths, columns)) > room:
             columns -= 1
         columns = -(-len(handles) // -(-len(handles) // columns))  # as few as the same number of lines needs

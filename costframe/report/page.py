@@ -57,7 +57,7 @@ class FrontierView:
 
     def choice(self, budget: float) -> str | None:
         """Return the name of the model chosen within a budget, or None below the cheapest."""
-        return next((one.name for one in reversed(self.choices) if one.cost <= budget), None)
+        return next((choice.name for choice in reversed(self.choices) if choice.cost <= budget), None)
 
 
 @frozen(eq=False)

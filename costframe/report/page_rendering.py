@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from costframe.choices.figures import figures_of, name_worth
 from costframe.choices.tables import columns_of, to_cells
 from costframe.core.checks import needed
 from costframe.core.display import cost
@@ -14,7 +15,6 @@ from costframe.core.errors import printable
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.page import FrontierView, Page
 from costframe.report.style import COLORS, GRAY, INK, PALE
-from costframe.training.scoring import score_label
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -56,27 +56,27 @@ def _frontier_parts(page: Page, view: FrontierView) -> dict[str, Any]:
     ordered = sorted(view.frontier.points, key=lambda point: (point.cost, -point.score))
     columns = columns_of(view.frontier, COLUMNS)
     cells = to_cells(view.frontier, ordered, columns)
-    every = [(numbers.get(view.names[p]), [view.names[p], *row[1:]]) for p, row in zip(ordered, cells, strict=True)]
-    good, chosen = frozenset(view.frontier.non_dominated()), {one.name for one in view.choices}
+    rows = [(numbers.get(view.names[p]), [view.names[p], *row[1:]]) for p, row in zip(ordered, cells, strict=True)]
+    good, chosen = frozenset(view.frontier.non_dominated()), {choice.name for choice in view.choices}
     last = view.choices[-1]
     budget = last.budget if view.start is None else view.start
     return {
         "picture": Markup(_draw(view, numbers)),  # noqa: S704 - its texts are outlines, and its titles are escaped
-        "choices": [(one.cost, one.budget, numbers[one.name]) for one in view.choices],
+        "choices": [(choice.cost, choice.budget, numbers[choice.name]) for choice in view.choices],
         "budget": repr(float(budget)).removesuffix(".0"),
         "chosen": view.choice(budget),
         "occasion": ANY_BUDGET if budget >= last.cost else f"Within {budget:.12g} {page.unit} per row",
         "any_budget": ANY_BUDGET,
         "columns": columns,
-        "every": every,
-        "best": [row for p, row in zip(ordered, every, strict=True) if p in good or view.names[p] in chosen],
+        "every": rows,
+        "best": [row for p, row in zip(ordered, rows, strict=True) if p in good or view.names[p] in chosen],
     }
 
 
 def _draw(view: FrontierView, numbers: dict[str, int]) -> str:
     """Return the picture of a frontier as SVG in the page's colors, whose points have words and a card to pick."""
     frontier = view.frontier
-    label = "bill" if frontier.has_bills else score_label(frontier.score_name)
+    label, worth = name_worth(frontier), "bill" if frontier.has_bills else "score"
     root = ET.fromstring(FrontierDisplay(frontier, mark=False).to_bytes("svg", PICTURE))  # noqa: S314 - our own
     for part in list(root.iter()):
         part.tag = part.tag.rpartition("}")[2]
@@ -92,12 +92,11 @@ def _draw(view: FrontierView, numbers: dict[str, int]) -> str:
             name, spot = view.names[point], ET.SubElement(holder, "g", {"class": "spot"})
             if name in numbers:
                 spot.set("data-card", str(numbers[name]))
-            words = f"{name}: {label} {point.score:.4f} \u00b1 {point.score_error:.4f}, cost {cost(point.cost)}"
-            if frontier.has_bills:
-                words = f"{name}: bill {to_cells(frontier, [point], ('bill',))[0][0]}, cost {cost(point.cost)}"
+            value, paid = figures_of(frontier, point, worth, "cost")
+            words = f"{name}: {label} {value}, cost {paid}"
             ET.SubElement(spot, "title").text = printable(f"{words} {frontier.unit} per row")
             spot.append(sign)
             ring = {"class": "ring", "cx": str(sign.get("x")), "cy": str(sign.get("y")), "r": "9"}
             ET.SubElement(spot, "circle", ring)  # around the chosen point; of others only for a mouse
     text = ET.tostring(root, encoding="unicode")
-    return re.sub(r"(?<=: )#[0-9a-f]{6}\b", lambda found: PAINTS.get(found[0], "var(--line)"), text)
+    return re.sub(r"(?<=: )#[0-9a-f]{6}\b", lambda color: PAINTS.get(color[0], "var(--line)"), text)

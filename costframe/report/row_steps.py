@@ -87,10 +87,10 @@ def follow_rows(
     if not len(rows):
         raise DataError("X: expected at least one row, got none")
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
-    word, at, last, kept = _follow(predictor, rows, prices, acquisition, n_jobs)
-    per_row = predictor.cost(rows[kept], prices, acquisition=acquisition).per_row
+    word, at, last, followed = _follow(predictor, rows, prices, acquisition, n_jobs)
+    per_row = predictor.cost(rows[followed], prices, acquisition=acquisition).per_row
     return RowSteps(
-        word, int(word == "round"), at, last, kept, len(rows), per_row, prices.select(predictor.feature_names)
+        word, int(word == "round"), at, last, followed, len(rows), per_row, prices.select(predictor.feature_names)
     )
 
 
@@ -98,21 +98,21 @@ def _follow(
     predictor: Predictor, X: F8, costs: CostModel, acquisition: str, n_jobs: int | None
 ) -> tuple[str, NDArray[np.int32], I8, I8]:
     """Return the kind of step, `acquired`, `last` and `rows`; see `RowSteps`."""
-    every = np.arange(len(X))
+    all_rows = np.arange(len(X))
     if isinstance(predictor, PlannedPredictor):
-        return "stop", *_follow_plan(predictor, X, costs, n_jobs), every
+        return "stop", *_follow_plan(predictor, X, costs, n_jobs), all_rows
     if isinstance(predictor, StageTree) and isinstance(predictor.stages[0], Route):
         prices = costs.select(predictor.feature_names)
-        return "depth", *_follow_tree(predictor, X, prices, acquisition, n_jobs), every
+        return "depth", *_follow_tree(predictor, X, prices, acquisition, n_jobs), all_rows
     if isinstance(predictor, PreparedPredictor):
         inner, preparation = predictor.with_costs(costs).priced, predictor.preparation
         used = set(inner.used_features)
         places = [place for place, name in enumerate(preparation.names) if name in used]
         word, made, last, _ = _follow(inner, preparation.fill(X, places), inner.costs, acquisition, n_jobs)
         if word != "round":
-            return word, _raw_columns(made, places, preparation, X.shape[1]), last, every
-    some = np.unique(np.linspace(0, len(X) - 1, min(len(X), MOST_REPLAYED)).astype(np.int64))
-    return "round", *_replay(predictor, X[some], costs, acquisition), some
+            return word, _raw_columns(made, places, preparation, X.shape[1]), last, all_rows
+    replayed = np.unique(np.linspace(0, len(X) - 1, min(len(X), MOST_REPLAYED)).astype(np.int64))
+    return "round", *_replay(predictor, X[replayed], costs, acquisition), replayed
 
 
 def _raw_columns(made: NDArray[np.int32], places: list[int], preparation: Preparation, n_raw: int) -> NDArray[np.int32]:

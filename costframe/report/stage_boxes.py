@@ -82,16 +82,18 @@ def stage_boxes(
         else:
             seen, moves = see_stops(predictor, terms.prices, predictor.walk(rows, terms, n_jobs))
             per_row = predictor.cost(rows, model).per_row
-    for number, (stage, mine) in enumerate(zip(stages, seen, strict=True)):
-        own = np.empty(0, np.int64) if mine.rows is None else mine.rows
-        came = len(own) if moves is None else int(moves[number].sum())
-        first, last = [_decision(stage, mine)] if word == "stage" else [], []
+    for number, (stage, statistics) in enumerate(zip(stages, seen, strict=True)):
+        rows_of_stage = np.empty(0, np.int64) if statistics.rows is None else statistics.rows
+        came = len(rows_of_stage) if moves is None else int(moves[number].sum())
+        first, last = [_decision(stage, statistics)] if word == "stage" else [], []
         if word == "stop" and came:
-            first = [Line(f"answers {percent(len(own) / came)} of them" if len(own) else "answers none")]
-        if per_row is not None and unit is not None and len(own) and not isinstance(stage, Route):
-            last = [Line(f"mean cost of {whose}", _money(per_row[own].mean(), unit))]
+            first = [
+                Line(f"answers {percent(len(rows_of_stage) / came)} of them" if len(rows_of_stage) else "answers none")
+            ]
+        if per_row is not None and unit is not None and len(rows_of_stage) and not isinstance(stage, Route):
+            last = [Line(f"mean cost of {whose}", _money(per_row[rows_of_stage].mean(), unit))]
         share = None if rows is None else came / len(rows)
-        boxes.append(_box(f"{word} {number}", stage, mine, share, unit, first, last))
+        boxes.append(_box(f"{word} {number}", stage, statistics, share, unit, first, last))
     return boxes, moves
 
 
@@ -152,11 +154,11 @@ def _acquired_lines(acquired: Sequence[Acquired], unit: str | None) -> list[Line
         return [Line("acquires nothing new", kind="faint")]
     shown = acquired if len(acquired) <= _MOST_ITEMS else acquired[: _MOST_ITEMS - 1]
     lines = [Line("acquires", "" if unit is None else "price" if unit == _NAMELESS else unit, kind="faint")]
-    for one in shown:
-        price = "" if unit is None else f"{one.price:.4g}"
-        some = "" if one.share == 1 else f"({percent(one.share)})"
-        kind = "resource" if one.is_resource else "plain"
-        lines.append(Line(one.name, " ".join(part for part in (some, price) if part), kind))
+    for item in shown:
+        price = "" if unit is None else f"{item.price:.4g}"
+        share = "" if item.share == 1 else f"({percent(item.share)})"
+        kind = "resource" if item.is_resource else "plain"
+        lines.append(Line(item.name, " ".join(part for part in (share, price) if part), kind))
     if len(shown) < len(acquired):
         lines.append(Line(f"+ {len(acquired) - len(shown):,} more"))
     return lines

@@ -75,9 +75,9 @@ def see_stages(
     by_stage, scores, counts = zip(*over_chunks(chunk, len(X), n_jobs), strict=True)
     seen = []
     for number, stage in enumerate(tree.stages):
-        rows = np.concatenate([each[number] for each in by_stage])
-        values = np.concatenate([each[number] for each in scores])
-        shares = np.sum([each[number] for each in counts], axis=0) / max(len(rows), 1)
+        rows = np.concatenate([part[number] for part in by_stage])
+        values = np.concatenate([part[number] for part in scores])
+        shares = np.sum([part[number] for part in counts], axis=0) / max(len(rows), 1)
         values = stage.predictions(values) if isinstance(stage, Answer) else values
         seen.append(StageStatistics(by_price(prices, shares), *_counts(tree, number), rows=rows, values=values))
     return seen
@@ -107,11 +107,11 @@ def _counts(tree: StageTree, number: int) -> tuple[int, int]:
 def by_price(prices: PriceArrays, shares: F8) -> tuple[Acquired, ...]:
     """List the items, features and then resources, whose shares, float64 (d + R,), are not zero, dearest first."""
     names, price = (*prices.names, *prices.resource_names), np.concatenate([prices.cost, prices.resource_cost])
-    every = [
+    items = [
         Acquired(names[i], float(price[i]), float(shares[i]), is_resource=bool(i >= len(prices.names)))
         for i in np.flatnonzero(shares)
     ]
-    return tuple(sorted(every, key=lambda one: (-one.price, -one.share)))
+    return tuple(sorted(items, key=lambda item: (-item.price, -item.share)))
 
 
 def summarize_stops(predictor: PlannedPredictor, prices: StopPrices) -> list[StageStatistics]:

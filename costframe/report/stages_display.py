@@ -113,8 +113,8 @@ class StagesDisplay(ModelDisplay):
 
 
 def _drawable(given: Any) -> StageTree | PlannedPredictor | PreparedPredictor:
-    found = getattr(given, "predictor_", given)
-    inner = found.inner if isinstance(found, PreparedPredictor) else found
+    predictor = getattr(given, "predictor_", given)
+    inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
     if not isinstance(inner, StageTree | PlannedPredictor):
         what = what_is(inner) if hasattr(inner, "fit") else type(inner).__name__
         whose = "" if inner is given else f" as the predictor of {type(given).__name__}"
@@ -122,7 +122,7 @@ def _drawable(given: Any) -> StageTree | PlannedPredictor | PreparedPredictor:
             "estimator: expected a StageTree or a PlannedPredictor, or a fitted estimator whose predictor_ is one, "
             f"got {what}{whose}"
         )
-    return found  # type: ignore[no-any-return]  # checked above
+    return predictor  # type: ignore[no-any-return]  # checked above
 
 
 def _tree_picture(boxes: Sequence[StageBox], _moves: I8 | None, panels: Panels | None, title: str | None) -> Picture:
@@ -177,8 +177,8 @@ def _notes_of_plan(boxes: Sequence[StageBox], panels: Panels | None) -> str:
 
 
 def _notes_on_items(boxes: Sequence[StageBox], rows: str) -> list[str]:
-    acquired = [one for box in boxes for one in box.seen.acquired]
-    notes = ["Resources are in italics."] if any(one.is_resource for one in acquired) else []
-    if any(one.share < 1 for one in acquired):
+    acquired = [item for box in boxes for item in box.seen.acquired]
+    notes = ["Resources are in italics."] if any(item.is_resource for item in acquired) else []
+    if any(item.share < 1 for item in acquired):
         notes.append(f"In brackets: share of {rows} that acquire it there.")
     return notes

@@ -77,10 +77,10 @@ class StepDisplay(ModelDisplay):
     @property
     def _labels(self) -> list[tuple[str, B1]]:
         """Name and rows of each label, if there are at most six; else one without a name."""
-        found = [] if self.y is None else np.unique(self.y).tolist()
-        if not 1 < len(found) <= len(COLORS):
+        labels = [] if self.y is None else np.unique(self.y).tolist()
+        if not 1 < len(labels) <= len(COLORS):
             return [("", np.ones(len(self.steps.last), np.bool_))]
-        return [(to_drawable(str(label)), self.y == label) for label in found]
+        return [(to_drawable(str(label)), self.y == label) for label in labels]
 
     def _rows_text(self) -> str:
         n, given = len(self.steps.rows), self.steps.n_given
