@@ -52,7 +52,7 @@ class Library(NamedTuple):
 
 
 LIBRARIES = (
-    Library("engine", "engine", "costframe", ("tables.cc", "trees.cc"), ("engine.cc", "stages.cc")),
+    Library("engine", "engine", "costframe", ("constants.cc", "tables.cc", "trees.cc"), ("engine.cc", "stages.cc")),
     Library("forest", "plugins/budgetforest/engine", "plugins/budgetforest/costframe_budgetforest", ("forest.cc",)),
 )
 

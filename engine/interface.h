@@ -2,6 +2,7 @@
 #pragma once
 
 #include <new>
+#include <string_view>
 #include <type_traits>
 
 #include "span.h"
@@ -17,6 +18,22 @@ namespace costframe {
 template <typename T>
 Vector<T> span(T* data, i64 size) {
     return {data, static_cast<std::size_t>(size)};
+}
+
+// A number that Python asks for by its name.
+struct Constant {
+    std::string_view name;
+    i64 value;
+};
+
+// Set the value of a constant; return whether there is one of that name.
+inline bool find_in(Vector<const Constant> constants, std::string_view name, i64* value) {
+    for (const Constant& constant : constants) {
+        if (constant.name != name) continue;
+        *value = constant.value;
+        return true;
+    }
+    return false;
 }
 
 // Call a function that allocates; return its number, or 0 if it has none, or -1 without memory.

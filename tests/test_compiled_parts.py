@@ -12,6 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from costframe import engine
+from costframe.core.learners.tree_table import (
+    COLUMN,
+    OPAQUE,
+    PLAIN,
+    TREE,
+    WHOLE,
+    WHOLE_FLOAT32,
+    ZERO_MISSING,
+)
 from costframe.engine import Library
 
 GUIDE = (Path(__file__).parents[1] / "docs" / "writing-a-plugin.md").read_text(encoding="utf-8")
@@ -123,3 +133,16 @@ def test_levels(package, monkeypatch, tmp_path):
     assert Library.load(package / "odd", __name__).file.parent == package
     shutil.copy(package / "odd-base.so", tmp_path)
     assert Library.load(package / "odd", __name__).file == tmp_path / "odd-base.so"
+
+
+def test_constants_are_the_librarys():
+    assert engine.constants("tree_kind", "missing_bin") == (0, 255)
+    assert (TREE, COLUMN, OPAQUE) == (0, 1, 2)  # as files have them
+    assert (PLAIN, ZERO_MISSING, WHOLE, WHOLE_FLOAT32) == (0, 1, 2, 3)
+    with pytest.raises(ImportError, match=r"engine-\w+.so: it has no constant 'nothing'$"):
+        engine.constants("nothing")
+
+
+def test_a_library_without_constants_says_so(package):
+    with pytest.raises(ImportError, match="exports no function 'find_constant'"):
+        Library.load(package / "odd", __name__).constants("size")

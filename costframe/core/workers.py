@@ -14,18 +14,17 @@ import ctypes
 import pickle
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, Literal, TypeVar, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.arrays import F8
 from costframe.core.errors import WorkersError
+from costframe.engine import constants
 
-Operation = Literal[0, 1, 2]
-SUM: Operation = 0
-MAX: Operation = 1
-SUM_OF_DOUBLES: Operation = 2
+Operation = int
+SUM, MAX, SUM_OF_DOUBLES = constants("add_words_up", "take_largest", "add_doubles_up")
 
 T = TypeVar("T")
 

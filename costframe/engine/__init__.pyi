@@ -45,6 +45,7 @@ from costframe.engine.growing import sum_marks as sum_marks
 from costframe.engine.growing import weigh_rows as weigh_rows
 from costframe.engine.library import Library as Library
 from costframe.engine.library import Step as Step
+from costframe.engine.library import constants as constants
 from costframe.engine.library import level as level
 from costframe.engine.models import READS as READS
 from costframe.engine.models import SCORES as SCORES

@@ -1,6 +1,6 @@
 """Trees grown at prices."""
 
-from costframe.engine.library import bind, struct
+from costframe.engine.library import bind, constants, struct
 
 # Growing trees: engine/room.h; fields as in trees/room.py and trees/prices.py
 Task = struct(
@@ -57,7 +57,9 @@ open_account = bind("open_account(room: Room, prices: Prices, rows: i4[m])", Roo
 settle_account = bind("settle_account(room: Room, prices: Prices, small: i8, large: i8, counted: f8[c])", Room, Prices)
 charge = bind("charge(prices: Prices, money: f8[d], price: >f8[d])", Prices)
 pay = bind("pay(room: Room, prices: Prices, slot: i8, feature: i8) -> b1", Room, Prices)
-DONE, MORE_LEAVES, PAUSE, BAD_GRADIENTS, BAD_HESSIANS, NEGATIVE = range(6)  # of `grow`
+DONE, MORE_LEAVES, PAUSE, BAD_GRADIENTS, BAD_HESSIANS, NEGATIVE = constants(  # how `grow` ends
+    "done", "more_leaves", "pause_for_signals", "bad_gradients", "bad_hessians", "negative"
+)
 grow = bind(
     "grow(task: Task, room: Room, prices: Prices, gradients: f8[n], hessians: f8[n?], counts: i8[n?], "
     "rows: >i4[m]) -> code",

@@ -46,6 +46,17 @@ class Library:
         refusal = f"the compiled part of {module} cannot be loaded, install its package with pip"
         return cls(module, level, file, _open(file, _NO_ENGINE if stem == _CORE else refusal))
 
+    def constants(self, *names: str) -> tuple[int, ...]:
+        """Return numbers that the library knows by name; it exports `bool find_constant(const char*, int64_t*)`."""
+        find, value = self._find("find_constant"), ctypes.c_int64()
+        find.restype = ctypes.c_bool
+        numbers = list[int]()
+        for name in names:
+            if not find(name.encode(), ctypes.byref(value)):
+                raise ImportError(f"{self.file}: it has no constant {name!r}")
+            numbers.append(value.value)
+        return tuple(numbers)
+
     def struct(self, signature: str, *structs: Struct) -> Struct:
         """Return a kind of struct, `Rule(alpha: f8, cost: f8[d])`, with the kinds that it names."""
         name, text, _ = Signature.read(signature)
@@ -159,4 +170,4 @@ def _require_memory(code: int, *_: object) -> int:
 
 
 core = Library.load(_CORE, "costframe.engine")
-bind, bind_step, struct, level = core.bind, core.bind_step, core.struct, core.level
+bind, bind_step, struct, constants, level = core.bind, core.bind_step, core.struct, core.constants, core.level

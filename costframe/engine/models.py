@@ -1,6 +1,6 @@
 """Models for tables: the leaves of trees, their paths, and the scores of stages."""
 
-from costframe.engine.library import bind, struct
+from costframe.engine.library import bind, constants, struct
 
 # Trees and stages for tables: engine/nodes.h, engine/model.h, engine/leaves.h, engine/scores.h
 Nodes = struct(
@@ -18,7 +18,7 @@ Model = struct(
     "column: i8[read_columns], n_learners: i8, n_opaque: i8, depth: i8)",
     Nodes,
 )
-SCORES, READS, SPENDING = range(3)  # what `score_stage` records, each with those before
+SCORES, READS, SPENDING = constants("no_notes", "reads", "spending")  # what `score_stage` notes
 Marks = struct("Marks(notes: i8, by_path: b1, node_mask: u8[nodes?,W], node_spent: f8[nodes?])")
 code_rows = bind("code_rows(X: f8[n,d], used: i8[U], nodes: Nodes, codes: >u2|u4[c,n]) -> code", Nodes)
 walk_leaves = bind("walk_leaves(codes: u2|u4[c,n], nodes: Nodes, leaves: >i4[n,trees]) -> code", Nodes)

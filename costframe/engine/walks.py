@@ -1,7 +1,7 @@
 """Rows on their way through models: one by one, through plans, under limits, and until they are certain."""
 
 from costframe.engine.charges import Needs
-from costframe.engine.library import bind, bind_step, struct
+from costframe.engine.library import bind, bind_step, constants, struct
 from costframe.engine.models import Model
 
 # Single rows: engine/step.h, engine/ahead.h
@@ -10,7 +10,7 @@ StepPrices = struct("StepPrices(split: f8[U?], spends: i8)")
 step_row = bind_step("step_row(model: Model, prices: StepPrices)", Model, StepPrices)
 
 # Rows on their way through a plan: engine/plan.h
-ADD_SETS, CALL_OPAQUES = 1, 2  # of `carry_rows`
+ADD_SETS, CALL_OPAQUES = constants("add_sets", "call_opaques")  # of `carry_rows`
 Plan = struct("Plan(sets: u8[m,W], width: i8, stop: i8[m,3], model: i8[models,s])")
 PaidSets = struct("PaidSets(next: i8[S,m], price: f8[S,m], can_pay: b1[S,m], can_have: b1[m], planned: b1)")
 step_plan_row = bind_step("step_plan_row(plan: Plan, paid: PaidSets)", Plan, PaidSets)

@@ -1,9 +1,9 @@
 """Weights of learners: by forward selection, and with norms of groups."""
 
-from costframe.engine.library import bind
+from costframe.engine.library import bind, constants
 
 # Weights by forward selection and with norms: engine/forward_selection.h, engine/proximal.h
-MOST_PASSES = 30  # of `shrink`
+(MOST_PASSES,) = constants("most_passes")  # of `shrink`
 select_forward = bind(
     "select_forward(gram: f8[C,C], right: >f8[C,M], ridge: f8, first: i8[G+1], output: i8[e], price: f8[G], "
     "reads: u8[e,W], paid: >u8[G,W], mass: f8[b,256], offers: >f8[C], patience: i8, support: >b1[C]) -> code"

@@ -21,7 +21,7 @@ from costframe.core.sums import exact_mean, exact_sum
 from costframe.core.workers import ALONE, Workers
 from costframe.training.data import Rows
 
-SQUARED, LOGISTIC, SOFTMAX = range(3)  # losses in the engine
+SQUARED, LOGISTIC, SOFTMAX = engine.constants("squared", "logistic", "softmax")  # losses
 _ROWS_PER_STRIP = 8192
 _ROWS_WORTH_THREADS = 50_000
 _LEAST_SHARE = float(np.finfo(np.float64).eps)  # keeps the baseline finite without rows of a class

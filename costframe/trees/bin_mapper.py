@@ -25,7 +25,7 @@ from costframe.trees.thresholds import (
     quantile_columns,
 )
 
-MISSING_BIN = 255
+(MISSING_BIN,) = engine.constants("missing_bin")
 MAX_ROWS = 2**30  # with more, packed sums would have too few bits for gradients
 _ROWS_PER_PART = 8192
 _COLUMNS_PER_PART = 32

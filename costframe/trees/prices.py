@@ -13,7 +13,7 @@ from costframe import engine
 from costframe.core.arrays import B1, F8, I8
 from costframe.trees.room import GrownTree
 
-FREE, BY_MODEL, BY_ROW = range(3)  # who pays
+FREE, BY_MODEL, BY_ROW = engine.constants("nobody", "model", "each_row")  # who pays
 LARGEST = 1e300  # a higher price buys nothing either, and sums of a few stay finite
 
 

@@ -17,12 +17,12 @@ from costframe.trees.bin_mapper import BinnedData
 
 UNLIMITED = 2**31
 NO_SIGNS = np.zeros(0, np.int8)
-FEW_ROWS = 1024  # with at most so many, a leaf's histograms are as quickly filled anew as read from memory
-# Places in arrays that the engine knows as records; see `engine/room.h`.
-LEAVES = 0  # of `Room.state`
-NODE_SET = 6  # of `Room.nodes`
-STOP, ROWS_PER_THREAD, THREADS = 16, 30, 31  # of `Room.board`
-LINE = 8  # words of a bin in the histograms of a group of columns, as many as in a line of a cache
+# Rows of a leaf whose histograms are as quickly filled anew as read from memory; and words of a bin in the histograms
+# of a group of columns, as many as in a line of a cache.
+FEW_ROWS, LINE = engine.constants("few_rows", "line_words")
+# Places in arrays that the engine knows as records: of `Room.state`, `Room.nodes` and `Room.board`.
+LEAVES, NODE_SET = engine.constants("State.leaves", "Node.left_bins")
+STOP, ROWS_PER_THREAD, THREADS = engine.constants("Board.stop", "Board.rows_per_thread", "Board.threads")
 
 
 class Task(NamedTuple):

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.errors import BankError, brief, format_count
+from costframe.engine import constants
 
-TREE, COLUMN, OPAQUE = 0, 1, 2  # kinds of weak learners
-MOST_NODES, MOST_COLUMNS, MOST_RANKS = 2**22, 2**18, 2**23 - 1  # what the words of `node_layout` hold
-PLAIN, ZERO_MISSING, WHOLE, WHOLE_FLOAT32 = 0, 1, 2, 3  # readings of a value before a node tests it
+TREE, COLUMN, OPAQUE = constants("tree_kind", "column_kind", "opaque_kind")  # kinds of weak learners
+MOST_NODES, MOST_COLUMNS, MOST_RANKS = constants("most_nodes", "most_columns", "most_ranks")  # of words of nodes
+# Readings of a value before a node tests it.
+PLAIN, ZERO_MISSING, WHOLE, WHOLE_FLOAT32 = constants("plain", "zero_missing", "whole", "whole_float32")
 TINY = 1.0000000180025095e-35  # float32(1e-35): LightGBM takes numbers up to here for zero
 SHARED_WORDS = 16  # of bits, for each of the tests for categories that share a code column
 _SMALL = 2**17  # nodes and categories that fit, whatever they are

@@ -14,14 +14,16 @@ from costframe.core.learners.bits import members
 from costframe.core.prices.price_arrays import Limits
 from costframe.core.stages.stops import StopPrices
 
-COMPLETE, CUT, UNAVAILABLE = 0, 1, 2
+COMPLETE, CUT, UNAVAILABLE = engine.constants("complete", "by_cap", "by_absence")
 
 
 class Place:
     """Columns of rows' places, int64 (n, 5 + W), and statuses of rows on their way; see engine/plan.h."""
 
-    STOP, PAID, WHY, ROUNDS, STATUS, KNOWN = range(6)  # words of the features that have values begin at the last
-    ARRIVES, PAYS, WAITS = range(3)
+    STOP, PAID, WHY, ROUNDS, STATUS, KNOWN = engine.constants(  # from the last on, features that have values as bits
+        "PlanRow.stop", "PlanRow.paid", "PlanRow.why", "PlanRow.rounds", "PlanRow.status", "PlanRow"
+    )
+    ARRIVES, PAYS, WAITS = engine.constants("arrives", "pays", "waits")
 
 
 @frozen(eq=False)

@@ -22,7 +22,7 @@ from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stage_model import RowWalk
 from costframe.core.stages.stages import Answer, Stage
 
-CLOSE, CUT, LARGEST = 0, 1, 2  # kinds of goals
+CLOSE, CUT, LARGEST = engine.constants("close_to_score", "beyond_cut", "largest_of_all")  # kinds of goals
 _MARGIN = 1e-15  # between scores, or probabilities, that a link certainly tells apart in spite of its rounding
 _NEAR = 1e-9  # of the score of a prediction that tells classes apart
 _ROWS = 256  # that one thread takes at a time: they take longer than whole evaluations

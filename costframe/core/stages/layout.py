@@ -28,11 +28,12 @@ from costframe.core.prices.exact_prices import as_multiples
 from costframe.core.stages.stages import Route, Stage
 
 _ROW_STEPS_AT, _NAMED_AT, _MISSING_LEFT_AT, _READING_AT = 36, 33, 32, 30  # see engine/model.h
-KNOWN, BOUGHT, BARRED = np.uint8(1), np.uint8(4), np.uint8(8)  # marks of a feature: see engine/step.h
-PAID = np.uint8(1)  # mark of a resource; see engine/capped.h
-WEIGHT, COMPARISONS, USES, N_USED = 0, 1, 2, 3  # places in a row's account
-N_ACCOUNT = 4
-CALLED = 1  # place of an opaque learner whose outputs are there
+KNOWN, BOUGHT, BARRED = map(np.uint8, engine.constants("is_known", "is_bought", "is_barred"))  # marks of a feature
+(PAID,) = map(np.uint8, engine.constants("paid"))  # mark of a resource
+WEIGHT, COMPARISONS, USES, N_USED, N_ACCOUNT = engine.constants(  # places in a row's account, and their number
+    "Account.weight", "Account.comparisons", "Account.uses", "Account.n_used", "Account"
+)
+(CALLED,) = engine.constants("called")  # place of an opaque learner whose outputs are there
 
 
 @frozen(eq=False, slots=False)

@@ -12,9 +12,10 @@ from costframe.core.arrays import F8
 from costframe.core.prices.price_arrays import ZERO, Limits, PriceArrays
 from costframe.core.stages.layout import N_ACCOUNT
 from costframe.core.stages.stage_model import RowWalk, StageModel
+from costframe.engine import constants
 
-REASONS = ("complete", "max_cost", "unavailable", "certain")
-COMPLETE = REASONS.index("complete")
+COMPLETE, CUT, UNAVAILABLE, CERTAIN = constants("complete", "by_cap", "by_absence", "by_certainty")
+REASONS = {COMPLETE: "complete", CUT: "max_cost", UNAVAILABLE: "unavailable", CERTAIN: "certain"}
 MOST_BEGUN = 16  # first states that are kept
 
 

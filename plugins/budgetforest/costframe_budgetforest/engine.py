@@ -7,7 +7,7 @@ from costframe.engine import Library
 _library = Library.load(Path(__file__).with_name("forest"), __name__)
 
 # Trees of BudgetRF: engine/budget_forest.h
-PAIRS, GINI, ENTROPY = range(3)  # impurities
+PAIRS, GINI, ENTROPY = _library.constants("pairs", "gini", "entropy")  # impurities
 BudgetRule = _library.struct(
     "BudgetRule(impurity: i8, alpha: f8, minimax: b1, max_features: i8, max_depth: i8, min_leaf: f8, base: f8)"
 )

@@ -5,6 +5,14 @@
 
 using namespace costframe;
 
+constexpr Constant constants[] = {
+    {"pairs", budget::pairs},
+    {"gini", budget::gini},
+    {"entropy", budget::entropy},
+};
+
+EXPORT bool find_constant(const char* name, i64* value) { return find_in(constants, name, value); }
+
 // Growing: engine/budget_forest.h
 
 EXPORT i64 grow_budget_tree(const u8* columns, i64 F, i64 n, const i64* y, const double* weight,
