@@ -33,7 +33,7 @@ from costframe.choices.model_pool import ModelPool, cascades_of
 from costframe.promises.choose import BrokenPromiseError, Judge, choose
 from costframe.promises.losses import losses_of
 from costframe.promises.sample import Answers
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -138,10 +138,10 @@ class Known:
     def of(cls, family: Family, promises: tuple[Any, ...]) -> Known:
         """Ask all points, and cascades with the safest of them on the validation rows."""
         pool = ModelPool.of(family.frontier)
-        valid = pool.sample(Rows.of(*family.valid, None, None), promises)
+        valid = pool.sample(StudyRows.of(*family.valid, None, None), promises)
         judge = Judge(promises, valid)
         candidates = [*pool.candidates, *cascades_of(pool.candidates, judge)]
-        whole = pool.sample(Rows.of(family.X, family.y, None, None, groups=family.groups), promises)
+        whole = pool.sample(StudyRows.of(family.X, family.y, None, None, groups=family.groups), promises)
         bill = any(each.kind == "bill" for each in promises)
         return cls(pool, candidates, {c.name: Answers.of(c.make(), whole, bill=bill) for c in candidates}, whole, valid)
 

@@ -67,11 +67,11 @@ from costframe.core.sums import sum_over_rows as sum_over_rows
 from costframe.core.sums import sum_products as sum_products
 from costframe.core.sums import to_grid as to_grid
 from costframe.core.tables.categories import Categories as Categories
-from costframe.core.tables.frames import by_partition as by_partition
+from costframe.core.tables.partitions import by_partition as by_partition
 from costframe.core.tables.row_draws import draw_rows as draw_rows
 from costframe.core.tables.row_hashes import hash_rows as hash_rows
+from costframe.core.tables.row_labels import check_queries as check_queries
 from costframe.core.tables.rows import as_rows as as_rows
-from costframe.core.tables.rows import check_queries as check_queries
 from costframe.hooks import Algorithm as Algorithm
 from costframe.hooks import hookimpl as hookimpl
 from costframe.hooks import import_lazily as import_lazily

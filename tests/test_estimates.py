@@ -18,7 +18,7 @@ from costframe.study.fitted import Fitted
 from costframe.study.folds import folds_of, halves_of
 from costframe.study.paths import fit_along
 from costframe.study.progress import silent
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.study.trial import Trial
 
 
@@ -30,7 +30,7 @@ class Binary:
 
 def rows(n, seed=0, *, queries=None):
     X, y = some_rows(n, seed)
-    return Rows(X, y, None, queries)
+    return StudyRows(X, y, None, queries)
 
 
 def test_each_row_is_left_out_once_and_never_seen_where_it_is():
@@ -53,10 +53,10 @@ def test_when_there_are_folds():
     rare = rows(60)
     rare.y[:] = 0
     rare.y[:4] = 1
-    assert folds_of(rare, Rows(rare.X[8:20], rare.y[8:20]), None, classes=True) == ()
-    frame = Rows(pd.DataFrame(rare.X), rare.y)
-    assert folds_of(frame, Rows(rare.X, rare.y), None, classes=False) == ()  # which are not of a kind
-    assert len(folds_of(frame, Rows(pd.DataFrame(rare.X), rare.y), None, classes=False)) == 5
+    assert folds_of(rare, StudyRows(rare.X[8:20], rare.y[8:20]), None, classes=True) == ()
+    frame = StudyRows(pd.DataFrame(rare.X), rare.y)
+    assert folds_of(frame, StudyRows(rare.X, rare.y), None, classes=False) == ()  # which are not of a kind
+    assert len(folds_of(frame, StudyRows(pd.DataFrame(rare.X), rare.y), None, classes=False)) == 5
     with pytest.raises(ParameterError, match="cv: expected 0, or a whole number >= 3, got 2"):
         folds_of(rows(60), rows(20), 2, classes=True)
 
@@ -82,7 +82,7 @@ def test_folds_count_by_their_weight_or_queries():
     queries = np.repeat(np.arange(10), [80, 2, 2, 2, 2, 2, 2, 2, 3, 3])
     grades = rng.permutation(100) % 3
     grades[np.unique(queries, return_index=True)[1]] = 1  # each query counts
-    ranked = Rows(given.X, grades, qid=queries)
+    ranked = StudyRows(given.X, grades, qid=queries)
     places = [np.flatnonzero(queries % 5 == k) for k in range(5)]
     joined = join_folds([estimate_on_rows("precision@2:1", ranked.take(f), None, p[f]) for f in places], places, 0.0)
     assert joined.score == pytest.approx(score_named("precision@2:1")(ranked.y, p, None, queries))

@@ -20,7 +20,7 @@ from costframe.choices import Frontier, Point
 from costframe.datasets import Dataset
 from costframe.plugin import ParameterError
 from costframe.study.folds import folds_by
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 
 FEW = {"n_estimators": 5}
 PRICES = cf.CostModel.from_dict(COSTS)
@@ -117,7 +117,7 @@ def test_columns_in_another_order_are_refused_without_names():
 def test_a_splitter_divides_the_rows_in_their_given_order():
     X = np.arange(12.0)[:, np.newaxis]
     order = np.random.default_rng(0).permutation(12)
-    train, valid = (Rows(X[part], X[part, 0]) for part in (order[:8], order[8:]))
+    train, valid = (StudyRows(X[part], X[part, 0]) for part in (order[:8], order[8:]))
     folds = folds_by(train, valid, KFold(4), order)
     assert [sorted(fold.out.y.tolist()) for fold in folds] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
     assert sorted(folds[0].valid.y.tolist()) == [3, 4, 5]

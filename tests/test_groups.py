@@ -13,7 +13,7 @@ from costframe.choices import Frontier
 from costframe.plugin import DataError, ParameterError
 from costframe.study.division import Division
 from costframe.study.estimates import estimate_on_rows
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 
 # Nothing predicts the labels of other patients.
 pytestmark = pytest.mark.filterwarnings("ignore::costframe.choices.budget_search.UselessBudgetWarning")
@@ -32,7 +32,7 @@ def grouped(n=240, count=24, seed=0):
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
 def test_rows_of_a_group_are_held_out_together(classes, share):
     X, y, groups = grouped()
-    parts = Rows.of(X, y, None, None, groups=groups).hold_out(share, 0, classes=classes)
+    parts = StudyRows.of(X, y, None, None, groups=groups).hold_out(share, 0, classes=classes)
     assert sorted(np.concatenate(parts)) == list(range(len(y)))
     train, held = ({*groups[part]} for part in parts)
     assert train
@@ -46,7 +46,7 @@ def test_rows_of_a_group_are_held_out_together(classes, share):
 @pytest.mark.parametrize("seed", range(8))
 def test_the_only_group_of_a_class_trains(seed):
     y, groups = (np.arange(60) < 6).astype(int), np.arange(60) // 6
-    train, held = Rows.of(np.zeros((60, 1)), y, None, None, groups=groups).hold_out(0.3, seed, classes=True)
+    train, held = StudyRows.of(np.zeros((60, 1)), y, None, None, groups=groups).hold_out(0.3, seed, classes=True)
     assert {*y[train]} == {0, 1}
     assert {*y[held]} == {0}
 
@@ -55,7 +55,7 @@ def test_the_only_group_of_a_class_trains(seed):
 @pytest.mark.parametrize("classes", [True, False])
 def test_no_group_is_in_two_folds(cv, classes):
     X, y, groups = grouped()
-    rows = Rows.of(X, y, None, None, groups=groups)
+    rows = StudyRows.of(X, y, None, None, groups=groups)
     if not classes and isinstance(cv, StratifiedGroupKFold):
         rows = evolve(rows, y=y.astype(int))
     division = Division.of_rows(rows, None, None, cv=cv, share=0.25, seed=0, classes=classes)
@@ -83,7 +83,7 @@ def test_estimates_of_groups_are_those_of_fresh_groups():
 
 def test_an_error_by_groups_is_that_of_the_draws_of_groups():
     right = np.repeat(np.random.default_rng(0).random(40) < 0.7, 6)
-    rows = Rows.of(np.zeros((240, 1)), np.ones(240, int), None, None, groups=np.repeat(np.arange(40), 6))
+    rows = StudyRows.of(np.zeros((240, 1)), np.ones(240, int), None, None, groups=np.repeat(np.arange(40), 6))
     model = type("Model", (), {"classes_": np.array([0, 1])})
     found = estimate_on_rows("accuracy", rows, model, np.where(right, 0.9, 0.1))
     assert found.error == pytest.approx(np.std(right[::6]) / np.sqrt(40), rel=0.1)

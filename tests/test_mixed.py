@@ -18,7 +18,7 @@ from costframe.plugin import OpaqueLearner, ParameterError
 from costframe.study.fitted import Fitted
 from costframe.study.mixtures import _beyond_mean, mix_to_budget
 from costframe.study.points import at_tradeoff
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.study.trial import Trial
 from costframe.testing.case import same_bits
 from costframe.testing.counting import inquire
@@ -124,7 +124,7 @@ def test_a_mixture_fills_a_budget_and_costs_what_is_stated(found, tmp_path):
 def test_the_score_of_a_mixture_is_that_of_mixed_answers_with_its_error(found, seed):
     models = [each.estimator for each in map(Fitted, found.frontier_.points, found.frontier_.models)][:4:3]
     (X, y), (fresh, labels) = drawn(400, seed), drawn(20_000, 7)
-    trial = Trial("cegb", None, Rows(X, y), Rows(X, y), None, "roc_auc")
+    trial = Trial("cegb", None, StudyRows(X, y), StudyRows(X, y), None, "roc_auc")
     beyond, error = _beyond_mean(trial, models, 0.5)
     first, second = (each.predictor_.predict(fresh) for each in models)
     mixed = np.where(np.random.default_rng(0).random(len(fresh)) < 0.5, first, second)
@@ -146,7 +146,7 @@ def test_what_cannot_be_mixed_is_not(found):
     X, y = drawn(2500, 0)
 
     def trial_on(X):
-        return Trial("cegb", None, Rows(X[:1800], y[:1800]), Rows(X[1800:], y[1800:]), None, "roc_auc")
+        return Trial("cegb", None, StudyRows(X[:1800], y[:1800]), StudyRows(X[1800:], y[1800:]), None, "roc_auc")
 
     trial = trial_on(X)
     assert len(mix_to_budget(trial, fits, 1.0)) == 1

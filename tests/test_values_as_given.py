@@ -19,8 +19,8 @@ from sklearn.preprocessing import FunctionTransformer
 import costframe as cf
 from costframe.core.tables.as_given import AsGiven, as_doubles
 from costframe.core.tables.frame_rows import read_frame
-from costframe.core.tables.given_rows import call_as_given, restore_rows
 from costframe.core.tables.kinds import has_kinds
+from costframe.core.tables.restored_rows import call_as_given, restore_rows
 from costframe.plugin import BankError, DataError, as_rows
 from costframe.sources import Field
 
@@ -110,7 +110,7 @@ def test_a_single_value_comes_back(value):
 def test_whole_numbers_mean_the_same_in_another_process():
     numbers = AsGiven().of_array(np.array([3, -5, 2**50]))
     program = (
-        "import pickle, sys; from costframe.core.tables.given_rows import restore_rows\n"
+        "import pickle, sys; from costframe.core.tables.restored_rows import restore_rows\n"
         "print(next(restore_rows(pickle.loads(sys.stdin.buffer.read())))[1].as_array()[:, 0].tolist())"
     )
     given = pickle.dumps(numbers[:, None])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from costframe.datasets.dataset import Dataset, Rows
+    from costframe.datasets.dataset import Dataset, PartRows
     from harness.points import Point
 
 EQUAL = (0.25, 0.25, 0.25, 0.25)
@@ -126,7 +126,7 @@ def sent_on(model: Any, X: np.ndarray) -> np.ndarray:
     return np.asarray(np.array(opaque)[tree.exits(X, n_jobs=1)])
 
 
-def draw_regions(axes: Axes, title: str, model: Any, test: Rows) -> None:
+def draw_regions(axes: Axes, title: str, model: Any, test: PartRows) -> None:
     """Draw who answers what, and some rows."""
     from matplotlib.colors import ListedColormap
 

@@ -13,7 +13,8 @@ from costframe.adoption.inside import categories_inside
 from costframe.core.arrays import F8
 from costframe.core.errors import shown
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.tables.given_rows import GivenRows, ReadsGiven, ReadsNumbers, call_as_given
+from costframe.core.tables.given_rows import GivenRows
+from costframe.core.tables.restored_rows import ReadsGiven, ReadsNumbers, call_as_given
 
 Method = Literal["predict_proba", "decision_function", "predict"]
 

@@ -18,8 +18,9 @@ from costframe.core.arrays import B1
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.tables.as_given import OBJECT, STR, AsGiven
-from costframe.core.tables.given_rows import GivenColumn, GivenRows, restore_together
+from costframe.core.tables.given_rows import GivenColumn, GivenRows
 from costframe.core.tables.kinds import FIRST
+from costframe.core.tables.restored_rows import restore_together
 
 _ROWS = 64
 _MISSING = 0.2  # of the cells in further rows

@@ -20,7 +20,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import Blend, Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.given_rows import call_as_given
+from costframe.core.tables.restored_rows import call_as_given
 
 _METHODS = ("predict_proba", "decision_function", "predict")
 

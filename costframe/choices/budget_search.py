@@ -30,7 +30,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.promises.promise import Promise, as_promises
 from costframe.study.progress import Progress as ProgressCallback
 from costframe.study.progress import silent
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.study.score_choice import KINDS
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
@@ -198,14 +198,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("scoring: has no effect on the bill; leave it out, or minimize")
         if not isinstance(self.estimator, Mapping | list | tuple):
             check_searched(self.estimator)
-        held: Rows | None = None
+        held: StudyRows | None = None
         if self.promise is not None:
             promises = self._check_promised(sample_weight, sample_weight_val)
             task = get_tags(_models(self.estimator)[0]).estimator_type
             train, valid, held = hold_out(
-                Rows.of(X, y, None, qid, groups=groups),
-                Rows.if_any(X_val, y_val, None, qid_val, "_val", groups_val),
-                Rows.if_any(X_promise, y_promise, None, None, "_promise", groups_promise),
+                StudyRows.of(X, y, None, qid, groups=groups),
+                StudyRows.if_any(X_val, y_val, None, qid_val, "_val", groups_val),
+                StudyRows.if_any(X_promise, y_promise, None, None, "_promise", groups_promise),
                 (self.promise_fraction, self.validation_fraction),
                 self.random_state,
                 classes=task == "classifier",
@@ -255,7 +255,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("sample_weight: a promise counts each row once; leave out weights")
         return promises
 
-    def _keep_promise(self, held: Rows, *plan: Any) -> Self:
+    def _keep_promise(self, held: StudyRows, *plan: Any) -> Self:
         """Set the fitted attributes for the cheapest model that is certified on rows that nothing chose by."""
         rows = {"X": held.X, "y": held.y, "groups": held.groups}
         self.certified_ = self.frontier_.cheapest(promise=self.promise, plan=plan, **rows)
@@ -305,7 +305,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         chosen = self._chosen()
         if not isinstance(chosen, FittedEstimator):
             return float(chosen.score(X, y, **given))
-        rows = Rows.of(X, y, given.get("sample_weight"), given.get("qid"))
+        rows = StudyRows.of(X, y, given.get("sample_weight"), given.get("qid"))
         name = {"classifier": "accuracy", "regressor": "r2", "ranker": "ndcg@5"}[chosen.kind]
         predictions = chosen.predictor_.predict(X)
         return float(score_named(name)(rows.codes(chosen), predictions, rows.weight, rows.qid))

@@ -37,7 +37,7 @@ from costframe.study.fitted import Fitted, SavedModel
 from costframe.study.points import Point
 from costframe.study.processes import by_cluster, by_joblib, by_processes, process_count
 from costframe.study.progress import Progress
-from costframe.study.rows import Rows, check_groups
+from costframe.study.rows import StudyRows, check_groups
 from costframe.study.runs import describe_run, hold_alone, open_run
 from costframe.study.score_choice import choose_error_cost, choose_score, choose_score_of_study
 from costframe.study.settings import check_kept, check_plan, check_time_limit, read_data
@@ -308,10 +308,10 @@ class Frontier(Choices):
         check_time_limit(time_limit)
         check_plan(budget, tradeoffs, points)
         check_functions(progress=progress, failed=failed)
-        given = Rows.of(X, y, sample_weight, qid, groups=groups)
-        valid = Rows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val)
+        given = StudyRows.of(X, y, sample_weight, qid, groups=groups)
+        valid = StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val)
         check_groups(given, valid)
-        test = Rows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test")
+        test = StudyRows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test")
         candidates = candidates_of(estimators)
         task = task_of(candidates, has_queries=qid is not None)
         prices, classes = common_prices(costs, candidates, X), task == "classification"

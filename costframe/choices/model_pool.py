@@ -22,7 +22,7 @@ from costframe.promises.choose import Candidate, Judge, safety_of
 from costframe.promises.promise import OF_OTHER, Promise
 from costframe.promises.sample import Sample, check_task
 from costframe.study.points import Point
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 
 BEST = "best"  # names the point of the best score in a promise
 _MOST_CHEAP = 16  # models that cascades begin with
@@ -72,7 +72,7 @@ class ModelPool:
         classes = first.classes_ if kind_of(first) == "classifier" else None
         return cls(frontier, candidates, classes)
 
-    def sample(self, rows: Rows, promises: Sequence[Promise]) -> Sample:
+    def sample(self, rows: StudyRows, promises: Sequence[Promise]) -> Sample:
         """Return the sample of rows, with what other models say that promises are about."""
         if rows.y.ndim != 1:
             raise DataError(f"y: expected one value a row, got shape {rows.y.shape}")

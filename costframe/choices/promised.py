@@ -14,7 +14,7 @@ from costframe.promises.certified import Certified
 from costframe.promises.choose import Judge, choose
 from costframe.promises.promise import Promise, as_promises
 from costframe.promises.sample import check_task
-from costframe.study.rows import Rows, check_groups
+from costframe.study.rows import StudyRows, check_groups
 from costframe.study.settings import check_share, is_real_number
 
 _FEWEST_PLANNED, _MOST_PLANNED = 20, 5000  # rows or groups of a plan
@@ -42,7 +42,7 @@ def certify(
     if not (is_real_number(plan_share) and 0 <= plan_share < 1):
         raise ParameterError(f"plan_share: expected a number >= 0 and below 1, got {shown(plan_share)}")
     pool = ModelPool.of(frontier)
-    rows = pool.sample(Rows.of(X, y, None, None, groups=groups), promises)
+    rows = pool.sample(StudyRows.of(X, y, None, None, groups=groups), promises)
     planned = None
     if plan is not None:
         planned = pool.sample(_rows_of_plan(plan), promises)
@@ -61,8 +61,8 @@ def certify(
 
 
 def hold_out(
-    rows: Rows, valid: Rows | None, held: Rows | None, shares: tuple[float, float], seed: Any, *, classes: bool
-) -> tuple[Rows, Rows, Rows]:
+    rows: StudyRows, valid: StudyRows | None, held: StudyRows | None, shares: tuple[float, float], seed: Any, *, classes: bool
+) -> tuple[StudyRows, StudyRows, StudyRows]:
     """Return rows to train on, to validate on, and to certify a promise on, the last ones held out first.
 
     `shares` are those of the rows to hold out for a promise, and of the others for validation, where there are none.
@@ -82,13 +82,13 @@ def hold_out(
     return rows, valid, held
 
 
-def _rows_of_plan(plan: Any) -> Rows:
+def _rows_of_plan(plan: Any) -> StudyRows:
     if not (isinstance(plan, tuple | list) and len(plan) in {2, 3}):
         raise ParameterError(f"plan: expected (X, y) or (X, y, groups), got {shown(plan)}")
-    return Rows.of(plan[0], plan[1], None, None, "_plan", *plan[2:])
+    return StudyRows.of(plan[0], plan[1], None, None, "_plan", *plan[2:])
 
 
-def check_promised(promises: Sequence[Promise], rows: Rows, task: str, *, has_bills: bool) -> None:
+def check_promised(promises: Sequence[Promise], rows: StudyRows, task: str, *, has_bills: bool) -> None:
     """Refuse promises, before anything is fitted, that a task, its prices or the rows to certify them on have not."""
     refuse_rankings(has_some=task == "ranking")
     classes = np.unique(rows.y) if task == "classification" else None

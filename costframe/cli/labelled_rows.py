@@ -22,7 +22,7 @@ from costframe.datasets.outline import outline
 from costframe.datasets.parts import QID, SPLIT
 from costframe.datasets.reading import Reading
 from costframe.datasets.table_files import TableFile
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.study.runs import digest_table, find_run
 
 _TASKS = {"classifier": "classification", "regressor": "regression", "ranker": "ranking"}
@@ -34,7 +34,7 @@ class LabelledRows:
     """Rows with labels."""
 
     blocks: Iterator[F8]  # features in the model's order
-    labels: Callable[[], Rows]  # returns all rows without features; called after the last block
+    labels: Callable[[], StudyRows]  # returns all rows without features; called after the last block
     task: str  # {"classification", "regression", "ranking"}
     score: str | None = None  # score of the run that fitted the model
     # returns columns by name, with classes as the model has them; called after the last block
@@ -112,7 +112,7 @@ def open_labelled(model: GivenModel, data: str, reading: ReadingOptions, others:
     if (task, dataset.task) != ("regression", "ranking") and dataset.task != task:  # some files do not say "ranker"
         raise DataError(f"{data}: is for {dataset.task}, and {model.path} is a model for {task}")
 
-    def labels() -> Rows:
+    def labels() -> StudyRows:
         qid, groups = (None if codes is None else codes[chosen] for codes in (dataset.qid, dataset.groups))
         return _without_features(dataset.y[chosen], qid, groups, model, data)
 
@@ -162,7 +162,7 @@ class _FileRows:
             self.copied.append(copied)
             yield X
 
-    def labels(self) -> Rows:
+    def labels(self) -> StudyRows:
         """Return all rows without features."""
         with name_file(self.file.path):
             how = Reading.of(self.file.path, str(self.reading.target), None, self.task, (), (), 0, self.reading.group)
@@ -178,9 +178,9 @@ class _FileRows:
         return {name: pa.chunked_array([block[name] for block in self.copied]) for name in names}
 
 
-def _without_features(y: NDArray[Any], qid: I8 | None, groups: I8 | None, model: GivenModel, data: str) -> Rows:
+def _without_features(y: NDArray[Any], qid: I8 | None, groups: I8 | None, model: GivenModel, data: str) -> StudyRows:
     """Return rows with labels as the model has them."""
-    return Rows(np.empty((len(y), 0)), _match(y, model, data), None, qid, groups)
+    return StudyRows(np.empty((len(y), 0)), _match(y, model, data), None, qid, groups)
 
 
 def _check_columns(names: Sequence[str], wanted: Sequence[str], what: Mapping[str, str], data: str) -> None:

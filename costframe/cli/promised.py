@@ -15,7 +15,7 @@ from costframe.datasets import Dataset
 from costframe.promises import Certified, Promise
 from costframe.promises.choose import BrokenPromiseError
 from costframe.promises.promise import CONFIDENCE
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.training.console import Output
 
 PROMISED = "promised.model"
@@ -32,7 +32,7 @@ def check_on_test(promises: Sequence[Promise], dataset: Dataset) -> None:
     """Refuse promises that a data set, or its test rows, have not."""
     if not promises:
         return
-    rows = Rows.of_part(dataset.part("test"))
+    rows = StudyRows.of_part(dataset.part("test"))
     check_promised(promises, rows, dataset.task, has_bills=dataset.costs.errors is not None)
 
 

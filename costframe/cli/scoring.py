@@ -19,7 +19,7 @@ from costframe.core.stages.ends import contradicts
 from costframe.report.model_facts import without_labels
 from costframe.report.tables import mistakes_table
 from costframe.study.estimates import Estimate, estimate_on_rows
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.study.score_choice import choose_score
 from costframe.training.console import Output
 from costframe.training.error_costs import ErrorCosts
@@ -99,7 +99,7 @@ class Answers:
         columns = () if self.costs.errors is None else self.costs.errors.columns
         self.priced.append(rows[:, [predictor.feature_names.index(name) for name in columns]])
 
-    def error_costs(self, rows: Rows) -> F8 | None:
+    def error_costs(self, rows: StudyRows) -> F8 | None:
         """Return what the answers cost for rows with labels, float64 (n,); None for prices without errors."""
         errors, classes = self.costs.errors, self.fitted.predictor_.classes
         if errors is None or self.fitted.kind == "ranker":
@@ -110,7 +110,7 @@ class Answers:
 
 
 def score_report(
-    answers: Answers, report: CostReport, rows: Rows, score: str | LibraryScore
+    answers: Answers, report: CostReport, rows: StudyRows, score: str | LibraryScore
 ) -> tuple[CostReport, Scored]:
     """Score answers for rows, whose features are not asked, count mistakes, and add their costs to the report."""
     fitted, predictions = answers.fitted, np.concatenate(answers.predictions)

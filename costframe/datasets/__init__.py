@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from costframe.core.checks import needed
 from costframe.core.errors import CostframeError, PluginError
 from costframe.datasets.breast_cancer import breast_cancer
-from costframe.datasets.dataset import Dataset, Rows
+from costframe.datasets.dataset import Dataset, PartRows
 from costframe.datasets.plane import make_coast, make_islands
 from costframe.datasets.synthetic import make_parity, make_quadrants, make_selector
 from costframe.hooks import hookimpl

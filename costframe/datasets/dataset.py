@@ -14,7 +14,8 @@ from costframe.core.checks import check_choice, check_mapping, check_name_list, 
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, format_count, quote_names, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.dates import Dates
-from costframe.core.tables.rows import check_nested, check_queries, refuse_text
+from costframe.core.tables.row_labels import check_nested, check_queries
+from costframe.core.tables.rows import refuse_text
 from costframe.datasets.column_prices import order_prices, source_of
 from costframe.datasets.parts import PARTS, Kinds, check_parts, split_rows
 
@@ -22,7 +23,7 @@ TASKS = ("classification", "regression", "ranking")
 
 
 @frozen(eq=False)
-class Rows:
+class PartRows:
     """Some rows of a data set.
 
     Attributes
@@ -45,11 +46,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, chosen: B1) -> Rows:
+    def take(self, chosen: B1) -> PartRows:
         """Keep some rows, bool (n,)."""
         X = self.X if chosen.all() else self.X[np.flatnonzero(chosen)]
         units = (None if values is None else values[chosen] for values in (self.qid, self.groups))
-        return Rows(X, self.y[chosen], *units)
+        return PartRows(X, self.y[chosen], *units)
 
 
 @frozen(eq=False, repr=False)
@@ -237,11 +238,11 @@ class Dataset:
         classes = self.y if self.task == "classification" else None
         return split_rows(Kinds(len(self.y), classes, self.qid, self.groups), seed)
 
-    def part(self, name: str) -> Rows:
+    def part(self, name: str) -> PartRows:
         """Return the rows of "train", "valid" or "test"."""
         if not isinstance(name, str) or name not in PARTS:
             raise DataError(f"part: expected one of {', '.join(PARTS)}, got {shown(name)}")
-        return Rows(self.X, self.y, self.qid, self.groups).take(self.split == name)
+        return PartRows(self.X, self.y, self.qid, self.groups).take(self.split == name)
 
     def with_costs(self, costs: object) -> Dataset:
         """Return the same rows with other prices of exactly the same features, without the perfect cost."""

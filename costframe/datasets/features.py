@@ -18,13 +18,13 @@ from costframe.core.tables.columns import (
     as_categories,
     as_numbers,
     decode_column,
-    feature_values,
     is_categorical,
     is_numeric,
     null_texts,
 )
 from costframe.core.tables.date_columns import find_dates
 from costframe.core.tables.dates import Dates
+from costframe.core.tables.feature_values import feature_values
 from costframe.core.tables.parquet_files import ParquetFiles
 from costframe.datasets.table_files import TableFile
 from costframe.datasets.text_features import (

@@ -16,10 +16,10 @@ from costframe.core.errors import ParameterError, name_file
 from costframe.core.machine import fits_in_memory, share_in_memory
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categorical import CategoricalColumns
-from costframe.core.tables.columns import table_of
+from costframe.core.tables.feature_values import table_of
 from costframe.core.tables.parquet_files import ParquetFiles
 from costframe.core.tables.row_draws import shuffle_kinds
-from costframe.datasets.dataset import Dataset, Rows
+from costframe.datasets.dataset import Dataset, PartRows
 from costframe.datasets.leaks import find_leaks
 from costframe.datasets.table_files import TableFile
 
@@ -45,9 +45,9 @@ class LargeDataset:
     notes: tuple[str, ...]
     reading: Mapping[str, Any]
 
-    def part(self, name: str) -> Rows:
+    def part(self, name: str) -> PartRows:
         """Return the rows of "train", "valid" or "test"."""
-        return Rows(self.X, self.y, self.qid, self.groups).take(self.split == name)
+        return PartRows(self.X, self.y, self.qid, self.groups).take(self.split == name)
 
     def sampled(self, seed: int) -> Dataset:
         """Read as many rows as fit in memory, drawn at random by part and class; of a ranking whole queries."""
@@ -56,7 +56,7 @@ class LargeDataset:
         if self.classes:
             groups = groups * len(self.classes) + np.searchsorted(np.asarray(self.classes), self.y)
         chosen = _draw_share(groups, self.qid, share, seed)
-        rows = Rows(self.X, self.y, self.qid, self.groups).take(chosen)
+        rows = PartRows(self.X, self.y, self.qid, self.groups).take(chosen)
         drawn = f"the table does not fit in memory: {chosen.sum():,} of its {len(chosen):,} rows, drawn at random"
         data = Dataset(
             self.name,

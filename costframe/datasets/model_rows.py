@@ -13,14 +13,8 @@ from attrs import field, frozen
 from costframe.core.arrays import B1, F8
 from costframe.core.errors import DataError, name_file, quote_names
 from costframe.core.tables.categories import Categories
-from costframe.core.tables.columns import (
-    MISSING_TEXTS,
-    decode_column,
-    feature_values,
-    is_numeric,
-    null_texts,
-    text_values,
-)
+from costframe.core.tables.columns import MISSING_TEXTS, decode_column, is_numeric, null_texts, text_values
+from costframe.core.tables.feature_values import feature_values
 from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.core.tables.unknown_values import Coverage, odd_columns
 from costframe.datasets.parts import SPLIT

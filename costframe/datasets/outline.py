@@ -15,7 +15,7 @@ from costframe.core.errors import DataError, ParameterError, format_count, shown
 from costframe.core.numerals import is_numeral, looks_numeric
 from costframe.core.tables.categories import check_exact
 from costframe.core.tables.columns import as_queries, as_target, text_values
-from costframe.core.tables.rows import check_nested
+from costframe.core.tables.row_labels import check_nested
 from costframe.datasets.dataset import TASKS
 from costframe.datasets.parts import QID, SPLIT, Kinds, obey_split
 from costframe.datasets.reading import Reading

@@ -26,7 +26,8 @@ from costframe.core.tables.columns import (
     null_texts,
     plain_column,
 )
-from costframe.core.tables.parquet_files import ParquetFiles, is_several
+from costframe.core.tables.parquet_files import ParquetFiles
+from costframe.core.tables.parquet_paths import is_several
 from costframe.datasets.endings import ENDINGS, TEXTS, ending_of
 from costframe.datasets.text_features import TYPED
 from costframe.datasets.text_tables import TextTable

@@ -21,8 +21,9 @@ from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import log_odds
-from costframe.core.tables.frames import by_partition, is_dask
-from costframe.core.tables.rows import check_weights
+from costframe.core.tables.frames import is_dask
+from costframe.core.tables.partitions import by_partition
+from costframe.core.tables.row_labels import check_weights
 from costframe.gates.composite import Candidate, ExpensiveModel, compose, mix_predictions
 from costframe.gates.curve import ModelOutputs
 from costframe.gates.default_model import fit_default

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.checks import check_choice, needed
 from costframe.core.errors import DataError, ParameterError, shown
-from costframe.core.tables.rows import check_target
+from costframe.core.tables.row_labels import check_target
 from costframe.report.style import STYLE, new_figure, to_bytes
 
 if TYPE_CHECKING:

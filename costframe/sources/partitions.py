@@ -14,7 +14,8 @@ from attrs import define, evolve
 
 from costframe.core.errors import ParameterError, UnknownValuesWarning, shown
 from costframe.core.predictors.fitted import as_predictor
-from costframe.core.tables.frames import blocks, delayed_model, is_dask, one_row, whole_rows
+from costframe.core.tables.frames import is_dask
+from costframe.core.tables.partitions import blocks, delayed_model, one_row, whole_rows
 from costframe.core.tables.unknown_values import odd_columns, warn_of
 from costframe.sources.drive import Ended
 from costframe.sources.predictions import Predictions

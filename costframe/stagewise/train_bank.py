@@ -15,7 +15,8 @@ from costframe.core.errors import DataError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.tables.categorical import find_categorical
 from costframe.core.tables.frames import column_names
-from costframe.core.tables.rows import as_feature_names, as_rows, check_target, check_weights
+from costframe.core.tables.row_labels import check_target, check_weights
+from costframe.core.tables.rows import as_feature_names, as_rows
 from costframe.training.data import Rows
 from costframe.training.losses import SoftmaxLoss, loss_for
 from costframe.trees.banks import USUAL, boost_trees

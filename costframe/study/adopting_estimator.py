@@ -20,7 +20,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import contradicts
 from costframe.core.tables.frames import column_names
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 
 
 @define(eq=False)
@@ -39,7 +39,7 @@ class AdoptingEstimator:
         if isinstance(model, Predictor | FittedEstimator):
             predictor: Any = getattr(model, "predictor_", model)
         else:
-            predictor = _fit_and_adopt(self.label, model, Rows(X, y, sample_weight, qid), self.names)
+            predictor = _fit_and_adopt(self.label, model, StudyRows(X, y, sample_weight, qid), self.names)
         if column_names(X) is None and predictor.feature_names != self.names:
             raise ParameterError(
                 f"estimators: {self.label!r} reads {quote_names(predictor.feature_names)}, the columns of X are "
@@ -69,13 +69,13 @@ def check_labels(whose: str, predictor: Predictor, X: Any) -> None:
         raise AdoptionError(f"{whose}: its classes are not those of its largest probabilities, which are scored")
 
 
-def _fit_and_adopt(label: str, model: Any, rows: Rows, names: tuple[str, ...]) -> Any:
+def _fit_and_adopt(label: str, model: Any, rows: StudyRows, names: tuple[str, ...]) -> Any:
     """Fit a copy of another library's estimator, and adopt it."""
     copy, classes = clone(model), None
     if kind_of(model) == "classifier":
         require_probabilities(f"estimators: {label!r}", model)
         classes, codes = np.unique(np.asarray(rows.y), return_inverse=True)
-        rows = Rows(rows.X, labels_for(model, classes)[codes], rows.weight, rows.qid)
+        rows = StudyRows(rows.X, labels_for(model, classes)[codes], rows.weight, rows.qid)
     try:
         _fit_by_query(label, copy, rows)
     except (CostframeError, MemoryError):
@@ -88,7 +88,7 @@ def _fit_and_adopt(label: str, model: Any, rows: Rows, names: tuple[str, ...]) -
     return predictor if classes is None else predictor.with_classes(classes)
 
 
-def _fit_by_query(label: str, model: Any, rows: Rows) -> None:
+def _fit_by_query(label: str, model: Any, rows: StudyRows) -> None:
     """Fit an estimator with weights if there are some, and with queries if it takes them."""
     given: dict[str, Any] = {}
     if rows.qid is not None and (has_fit_parameter(model, "group") or has_fit_parameter(model, "qid")):

@@ -16,7 +16,7 @@ from costframe.datasets import Dataset
 from costframe.study.fitted import Fitted
 from costframe.study.folds import Fold
 from costframe.study.points import CONSTANT
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.study.score_choice import KINDS
 from costframe.study.trial import Trial
 from costframe.training.library_scores import LibraryScore
@@ -28,7 +28,7 @@ def fit_constant(data: Dataset, score: str | LibraryScore, folds: tuple[Fold, ..
     Its score is that of the rows of folds, if there are some, else of valid.
     """
     began = time.perf_counter()
-    train, valid, test = map(Rows.of_part, map(data.part, ("train", "valid", "test")))
+    train, valid, test = map(StudyRows.of_part, map(data.part, ("train", "valid", "test")))
     trial = Trial(CONSTANT, _refuse, train, valid, test, score, folds=folds, fits_repeat=True)
     bank = WeakLearnerBank.columns(data.feature_names, [])
     tree = StageTree(
@@ -38,7 +38,7 @@ def fit_constant(data: Dataset, score: str | LibraryScore, folds: tuple[Fold, ..
     return trial.measure(model, 0.0, time.perf_counter() - began, trial.over_folds(model, 0.0))
 
 
-def _answer(data: Dataset, train: Rows) -> Answer:
+def _answer(data: Dataset, train: StudyRows) -> Answer:
     if data.task == "classification":
         shares = np.bincount(data.codes(train.y), minlength=len(data.classes)) / len(train.y)
         two = len(data.classes) == 2

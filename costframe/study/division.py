@@ -10,7 +10,7 @@ from attrs import frozen
 from costframe.core.arrays import I8
 from costframe.datasets import Dataset
 from costframe.study.folds import Fold, folds_by, folds_of
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.study.settings import check_share
 
 
@@ -18,16 +18,16 @@ from costframe.study.settings import check_share
 class Division:
     """Rows to train on, to stop and choose by, and to test on, and folds of the first two."""
 
-    train: Rows
-    valid: Rows
-    test: Rows | None
+    train: StudyRows
+    valid: StudyRows
+    test: StudyRows | None
     folds: tuple[Fold, ...] = ()
     folds_repeat: bool = False  # whether folds repeat single fits of estimators with a tradeoff too
 
     @classmethod
     def of_data(cls, data: Dataset, cv: Any = 0) -> Division:
         """Divide a data set by its parts, and train and valid into a number of folds, or by a splitter."""
-        train, valid, test = map(Rows.of_part, map(data.part, ("train", "valid", "test")))
+        train, valid, test = map(StudyRows.of_part, map(data.part, ("train", "valid", "test")))
         order = np.arange(len(train.y) + len(valid.y))
         return cls(
             train, valid, test, _folds(train, valid, cv, order, classes=data.task == "classification"), cv is not None
@@ -35,7 +35,7 @@ class Division:
 
     @classmethod
     def of_rows(
-        cls, rows: Rows, valid: Rows | None, test: Rows | None, *, cv: Any, share: float, seed: Any, classes: bool
+        cls, rows: StudyRows, valid: StudyRows | None, test: StudyRows | None, *, cv: Any, share: float, seed: Any, classes: bool
     ) -> Division:
         """Hold out a share of rows for validation if there are none, and make folds: of a number, or by a splitter."""
         order = np.arange(len(rows.y) + (0 if valid is None else len(valid.y)))
@@ -46,7 +46,7 @@ class Division:
         return cls(rows, valid, test, _folds(rows, valid, cv, order, classes=classes), cv is not None)
 
 
-def _folds(train: Rows, valid: Rows, cv: Any, order: I8, *, classes: bool) -> tuple[Fold, ...]:
+def _folds(train: StudyRows, valid: StudyRows, cv: Any, order: I8, *, classes: bool) -> tuple[Fold, ...]:
     """Divide train and valid into a number of folds, or by a splitter; see `folds_of` and `folds_by`."""
     splits = hasattr(cv, "split") or hasattr(cv, "__iter__")
     if splits and not isinstance(cv, str):

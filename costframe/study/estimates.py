@@ -18,7 +18,7 @@ from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError
 from costframe.study.folds import LEAST
 from costframe.study.mistakes import count_mistakes
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.training.influences import influence, standard_error
 from costframe.training.library_scores import LibraryScore
 from costframe.training.scoring import score_named, with_labels
@@ -44,7 +44,7 @@ class Estimate:
     weight: float = 1.0  # of the rows that it is from, or the number of their queries, as scores count them
 
 
-def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictions: F8) -> Estimate:
+def estimate_on_rows(name: str | LibraryScore, rows: StudyRows, model: Any, predictions: F8) -> Estimate:
     """Estimate a score from predictions of held-out rows; refuse rows on which the score is undefined."""
     y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None), rows.X)
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
@@ -59,7 +59,7 @@ def estimate_on_rows(name: str | LibraryScore, rows: Rows, model: Any, predictio
     return Estimate(float(score), standard_error(moved), moved, mistakes=mistakes, weight=_weight_of(rows))
 
 
-def _weight_of(rows: Rows) -> float:
+def _weight_of(rows: StudyRows) -> float:
     """Return the weight of rows in a score of further ones too: the number of queries, or else the sum of weights."""
     if rows.qid is not None:
         return float(len(np.unique(rows.qid)))

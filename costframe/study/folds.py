@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from costframe.core.arrays import B1, I8
 from costframe.core.errors import ParameterError, shown
 from costframe.core.tables.row_draws import shuffle_kinds
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 
 FOLDS, LEAST = 5, 3  # one fold is held out, one stops the training, the others train
 FEW_ROWS, FEW_QUERIES = 1000, 100  # with fewer in valid, folds improve the estimates
@@ -24,13 +24,13 @@ _FEWEST_HALVED = 10  # rows, queries or groups of each class in valid; scores of
 class Fold:
     """Rows for training, for early stopping, and for estimates."""
 
-    train: Rows
-    valid: Rows
-    out: Rows
+    train: StudyRows
+    valid: StudyRows
+    out: StudyRows
     place: I8  # (rows of out,): positions among all rows that folds hold out, of train before valid
 
 
-def folds_of(train: Rows, valid: Rows, count: int | None, *, classes: bool, seed: int = 0) -> tuple[Fold, ...]:
+def folds_of(train: StudyRows, valid: StudyRows, count: int | None, *, classes: bool, seed: int = 0) -> tuple[Fold, ...]:
     """Divide train and valid into `count` folds with equal shares of `classes`, if the labels are classes.
 
     None chooses the default number, or no folds if valid is large, or a class or the queries are too few.
@@ -51,7 +51,7 @@ def folds_of(train: Rows, valid: Rows, count: int | None, *, classes: bool, seed
     return tuple(_make_fold(rows, fold, k, number) for k in range(number))
 
 
-def count_outer_folds(train: Rows, valid: Rows, *, classes: bool) -> int:
+def count_outer_folds(train: StudyRows, valid: StudyRows, *, classes: bool) -> int:
     """Return the number of folds that repeat a whole search, if rows or events are few; else 0.
 
     Events are the rows of the rarest class. There are few folds, as each repeats all fits of the search.
@@ -64,7 +64,7 @@ def count_outer_folds(train: Rows, valid: Rows, *, classes: bool) -> int:
     return _OUTER if few and fewest >= _FEWEST_HALVED else 0
 
 
-def halves_of(train: Rows, valid: Rows, *, classes: bool) -> tuple[Fold, ...]:
+def halves_of(train: StudyRows, valid: StudyRows, *, classes: bool) -> tuple[Fold, ...]:
     """Divide valid into two halves that stop the training and estimate in turn; () if valid has too few of a class."""
     if len(valid.y) < _FEWEST_HALVED or _fewest(valid, classes=classes) < _FEWEST_HALVED:
         return ()
@@ -73,7 +73,7 @@ def halves_of(train: Rows, valid: Rows, *, classes: bool) -> tuple[Fold, ...]:
     return tuple(Fold(train, valid.take(other), valid.take(out), out) for out, other in (places, places[::-1]))
 
 
-def folds_alike(train: Rows, valid: Rows, *, classes: bool) -> tuple[Fold, ...]:
+def folds_alike(train: StudyRows, valid: StudyRows, *, classes: bool) -> tuple[Fold, ...]:
     """Divide train and valid into folds whose other rows train and stop in the shares of train and valid.
 
     They are for models that valid chooses in detail: with fewer rows to choose by, these would be much worse. There are
@@ -92,7 +92,7 @@ def folds_alike(train: Rows, valid: Rows, *, classes: bool) -> tuple[Fold, ...]:
     return tuple(made)
 
 
-def folds_by(train: Rows, valid: Rows, splitter: Any, order: I8) -> tuple[Fold, ...]:
+def folds_by(train: StudyRows, valid: StudyRows, splitter: Any, order: I8) -> tuple[Fold, ...]:
     """Divide train and valid into the parts that a splitter of scikit-learn holds out, one after another.
 
     `order`, int64, has the number of each row of train, then of valid, in the table that the splitter splits. It must
@@ -125,23 +125,23 @@ def folds_by(train: Rows, valid: Rows, splitter: Any, order: I8) -> tuple[Fold, 
     return tuple(_make_fold(rows, fold, number, len(parts)) for number in range(len(parts)))
 
 
-def _kinds_and_units(rows: Rows, *, classes: bool) -> tuple[I8, I8]:
+def _kinds_and_units(rows: StudyRows, *, classes: bool) -> tuple[I8, I8]:
     """Return the class of each row, or 0, and the number of its group or query, or its own: int64 (n,) each."""
     kinds = np.unique(np.asarray(rows.y), return_inverse=True)[1] if classes else np.zeros(len(rows.y), np.int64)
     return kinds, np.arange(len(rows.y)) if rows.units is None else rows.units
 
 
-def _absent(rows: Rows) -> B1 | None:
+def _absent(rows: StudyRows) -> B1 | None:
     """Return which rows have a weight of 0, if any: bool (n,)."""
     absent = None if rows.weight is None else np.asarray(rows.weight) == 0
     return absent if absent is not None and absent.any() else None
 
 
-def _without_columns(rows: Rows) -> Rows:
+def _without_columns(rows: StudyRows) -> StudyRows:
     return evolve(rows, X=np.empty((len(rows.y), 0)))
 
 
-def _fewest(rows: Rows, *, classes: bool) -> int:
+def _fewest(rows: StudyRows, *, classes: bool) -> int:
     """Return the number of rows, queries or groups of the class with the fewest, of those with a weight above 0."""
     kinds, units = _kinds_and_units(rows, classes=classes)
     if (absent := _absent(rows)) is not None:
@@ -150,7 +150,7 @@ def _fewest(rows: Rows, *, classes: bool) -> int:
     return int(np.unique(np.unique(kinds * room + units) // room, return_counts=True)[1].min(initial=len(rows.y)))
 
 
-def _number_folds(rows: Rows, number: int, seed: int, *, classes: bool) -> I8:
+def _number_folds(rows: StudyRows, number: int, seed: int, *, classes: bool) -> I8:
     """Return a fold for each row, with whole queries and groups, and even shares of classes: int64 (n,)."""
     if classes and rows.groups is not None:
         return rows.fold_groups(number, seed)
@@ -162,12 +162,12 @@ def _number_folds(rows: Rows, number: int, seed: int, *, classes: bool) -> I8:
     return (place % number)[units]
 
 
-def _is_small(valid: Rows) -> bool:
+def _is_small(valid: StudyRows) -> bool:
     few_units = valid.units is not None and len(np.unique(valid.units)) < FEW_QUERIES
     return few_units or (valid.qid is None and len(valid.y) < FEW_ROWS)
 
 
-def _fit_together(train: Rows, valid: Rows) -> bool:
+def _fit_together(train: StudyRows, valid: StudyRows) -> bool:
     """Return whether the rows of both can form one table: frames with the same columns."""
     if type(train.X) is not type(valid.X) or hasattr(train.X, "toarray"):
         return False
@@ -175,7 +175,7 @@ def _fit_together(train: Rows, valid: Rows) -> bool:
     return not kinds or kinds[0] == kinds[1]
 
 
-def _make_fold(rows: Rows, fold: I8, k: int, number: int) -> Fold:
+def _make_fold(rows: StudyRows, fold: I8, k: int, number: int) -> Fold:
     out, valid = np.flatnonzero(fold == k), np.flatnonzero(fold == (k + 1) % number)
     rest = np.flatnonzero((fold != k) & (fold != (k + 1) % number))
     return Fold(rows.take(rest), rows.take(valid), rows.take(out), out)

@@ -12,7 +12,7 @@ import numpy as np
 from costframe.core.arrays import F8
 from costframe.study.fitted import Fitted
 from costframe.study.progress import Progress
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.study.trial import Trial, fit_at
 
 APART = 1.3  # and between tradeoffs of a larger one, there is room for another
@@ -52,7 +52,7 @@ def _cost_scales(model: Any, paid: float) -> tuple[float, float]:
     return full, float(min(each[each > 0], default=full / 10))
 
 
-def _loss_of_constant(model: Any, rows: Rows) -> float:
+def _loss_of_constant(model: Any, rows: StudyRows) -> float:
     """Return the mean loss of the best constant: the entropy of the classes, or half the variance."""
     y = rows.codes(model)
     weight = np.ones(len(y)) if rows.weight is None else np.asarray(rows.weight, np.float64)

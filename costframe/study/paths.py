@@ -18,7 +18,7 @@ from costframe.study.path_points import choose_points, same_point
 from costframe.study.path_protocol import FitsPath, ModelPath
 from costframe.study.progress import Progress
 from costframe.study.repeated_search import join_bills, join_scores
-from costframe.study.rows import Rows, optional_arguments
+from costframe.study.rows import StudyRows, optional_arguments
 from costframe.study.trial import STOPPING, Trial
 from costframe.training.data import Traits
 from costframe.training.scoring import with_labels
@@ -56,7 +56,7 @@ def _fit_path(
     trial = _apart_from_valid(trial, model)
     paths = 1 + trial.count_folds(model)
 
-    def fit_path(model: Any, train: Rows, valid: Rows, done: int) -> ModelPath:
+    def fit_path(model: Any, train: StudyRows, valid: StudyRows, done: int) -> ModelPath:
         def report(share: float) -> None:
             progress(min(int((done + share) / paths * points), points - 1), points, name)
 

@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 from costframe.core.machine import thread_count
 from costframe.sets.choose import choose_spread
 from costframe.sets.quick_search import search_quickly
-from costframe.study.rows import Rows
+from costframe.study.rows import StudyRows
 from costframe.training.influences import influence, standard_error
 from costframe.training.library_scores import LibraryScore
 from costframe.training.scoring import score_named, with_labels
@@ -34,14 +34,14 @@ class PromisingSets:
 
     _found: tuple[PromisingSet, ...] | None = field(default=None, init=False)
 
-    def of(self, model: CostAwareEstimator, rows: Rows, score: str | LibraryScore) -> tuple[PromisingSet, ...]:
+    def of(self, model: CostAwareEstimator, rows: StudyRows, score: str | LibraryScore) -> tuple[PromisingSet, ...]:
         """Return sets by ascending cost, the empty set first, without the set of all features; () without a search."""
         if self._found is None:
             self._found = tuple(_search(model, rows, score))
         return self._found
 
 
-def _search(model: CostAwareEstimator, rows: Rows, name: str | LibraryScore) -> list[PromisingSet]:
+def _search(model: CostAwareEstimator, rows: StudyRows, name: str | LibraryScore) -> list[PromisingSet]:
     data = model.training_data(rows.X, rows.y, rows.weight, qid=rows.qid)
     archive = search_quickly(data, thread_count(model.get_params().get("n_jobs")))
     if archive is None:

@@ -17,14 +17,15 @@ from costframe.core.arrays import I8
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.predictors.classes import places
 from costframe.core.tables.frames import is_arrow, take_rows
-from costframe.core.tables.rows import as_frame, check_nested, check_queries, check_target, check_weights, exact_labels
+from costframe.core.tables.row_labels import check_nested, check_queries, check_target, check_weights, exact_labels
+from costframe.core.tables.rows import as_frame
 from costframe.datasets import dataset
 
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
 
 
 @frozen(eq=False)
-class Rows:
+class StudyRows:
     """Rows of a trial: X (n, d), y (n,), and weights, queries and groups or None."""
 
     X: Any
@@ -34,7 +35,7 @@ class Rows:
     groups: Any = None
 
     @classmethod
-    def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "", groups: Any = None) -> Rows:
+    def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "", groups: Any = None) -> StudyRows:
         """Make rows; refuse another number of labels, weights or queries than rows."""
         X = as_frame(X)
         if y is None:
@@ -62,11 +63,11 @@ class Rows:
         return made if groups is None else made.with_groups(np.asarray(groups), suffix)
 
     @classmethod
-    def of_part(cls, part: dataset.Rows) -> Rows:
+    def of_part(cls, part: dataset.PartRows) -> StudyRows:
         """Make rows of a part of a data set."""
         return cls(part.X, part.y, None, part.qid, part.groups)
 
-    def with_groups(self, groups: NDArray[Any], suffix: str) -> Rows:
+    def with_groups(self, groups: NDArray[Any], suffix: str) -> StudyRows:
         """Return the rows in groups; refuse groups that cut a query."""
         if self.qid is not None:
             queries, units = (np.unique(each, return_inverse=True)[1] for each in (self.qid, groups))
@@ -80,7 +81,7 @@ class Rows:
         return None if values is None else np.unique(np.asarray(values), return_inverse=True)[1]
 
     @classmethod
-    def if_any(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str, groups: Any = None) -> Rows | None:
+    def if_any(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str, groups: Any = None) -> StudyRows | None:
         """Make rows of optional arguments, or None without X and y; refuse one of them without the other."""
         if (X is None) != (y is None):
             raise ParameterError(f"X{suffix} and y{suffix}: expected both or neither")
@@ -157,12 +158,12 @@ class Rows:
             return np.asarray(self.y, np.float64)
         return places(self.y, np.asarray(classes))
 
-    def take(self, chosen: I8) -> Rows:
+    def take(self, chosen: I8) -> StudyRows:
         """Keep some rows, by number."""
         given = (self.X, self.y, self.weight, self.qid, self.groups)
-        return Rows(*(None if each is None else take_rows(each, chosen) for each in given))
+        return StudyRows(*(None if each is None else take_rows(each, chosen) for each in given))
 
-    def append(self, other: Rows) -> Rows:
+    def append(self, other: StudyRows) -> StudyRows:
         """Append other rows with X of the same type; if only one part has weights, the other gets ones."""
         weight = None
         if self.weight is not None or other.weight is not None:
@@ -177,7 +178,7 @@ class Rows:
             None if one is None else np.concatenate([np.asarray(one), np.asarray(another)])
             for one, another in ((self.qid, other.qid), (self.groups, other.groups))
         )
-        return Rows(_stack(self.X, other.X), y, weight, qid, groups)
+        return StudyRows(_stack(self.X, other.X), y, weight, qid, groups)
 
 
 def _stack(one: Any, other: Any) -> Any:
@@ -190,7 +191,7 @@ def _stack(one: Any, other: Any) -> Any:
     return np.concatenate([np.asarray(one), np.asarray(other)])
 
 
-def check_groups(train: Rows, valid: Rows | None, name: str = "_val") -> None:
+def check_groups(train: StudyRows, valid: StudyRows | None, name: str = "_val") -> None:
     """Refuse validation rows, or others by a `name`, whose groups are unknown, or are in train too."""
     if valid is None or (train.groups is None and valid.groups is None):
         return
@@ -203,7 +204,7 @@ def check_groups(train: Rows, valid: Rows | None, name: str = "_val") -> None:
         raise DataError(f"groups{name}: group {shown(both[0].item())} is in X too; rows of a group stay together")
 
 
-def optional_arguments(train: Rows, valid: Rows | None = None) -> dict[str, Any]:
+def optional_arguments(train: StudyRows, valid: StudyRows | None = None) -> dict[str, Any]:
     """Return the weights and queries of rows as arguments of `fit`."""
     given = {"sample_weight": train.weight, "qid": train.qid}
     if valid is not None:

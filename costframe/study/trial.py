@@ -25,7 +25,7 @@ from costframe.study.mistakes import mistakes_in_words
 from costframe.study.points import Point
 from costframe.study.progress import Progress
 from costframe.study.promising_sets import PromisingSets
-from costframe.study.rows import Rows, optional_arguments
+from costframe.study.rows import StudyRows, optional_arguments
 from costframe.study.store import Store
 from costframe.training.data import Traits
 from costframe.training.error_costs import ERROR_COST
@@ -45,9 +45,9 @@ class Trial:
 
     algorithm: str
     make: Callable[[float], Any]
-    train: Rows
-    valid: Rows
-    test: Rows | None
+    train: StudyRows
+    valid: StudyRows
+    test: StudyRows | None
     score: str | LibraryScore
     guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext  # context of the algorithm's own code
     folds: tuple[Fold, ...] = ()  # of train and valid, for estimates of scores; () if valid is large enough
@@ -55,7 +55,7 @@ class Trial:
     promising: PromisingSets = field(factory=PromisingSets)  # shared by trials on the same rows
     store: Store = field(factory=Store)  # keeps what is fitted, and has what an interrupted study fitted
     kept: Callable[[], None] = lambda: None  # called after each fit that the store has kept
-    stopping: Rows | None = None  # stop fits early, by default valid; then no fit has seen valid
+    stopping: StudyRows | None = None  # stop fits early, by default valid; then no fit has seen valid
     label: str | None = None  # begins the names of points, by default the algorithm
     has_tradeoff: bool = True  # else all tradeoffs give the same model
     settings: tuple[object, ...] = ()  # JSON values on which fits depend beside the tradeoff
@@ -84,14 +84,14 @@ class Trial:
             seconds = time.perf_counter() - began
             return self.measure(model, tradeoff, seconds, self.over_folds(model, tradeoff))
 
-    def _rows_to_stop(self, tradeoff: float) -> Rows | None:
+    def _rows_to_stop(self, tradeoff: float) -> StudyRows | None:
         """Return the validation rows of a fit: none if it would train on those that alone estimate its score."""
         if self.stopping is not None:
             return self.stopping
         trains = Traits.of(self.make(tradeoff)).trains_on_validation
         return None if trains and not self._folds_of_fits(tradeoff) else self.valid
 
-    def _train(self, tradeoff: float, train: Rows, valid: Rows | None) -> Any:
+    def _train(self, tradeoff: float, train: StudyRows, valid: StudyRows | None) -> Any:
         model = self.make(tradeoff)
         if valid is None:
             model.fit(train.X, train.y, **optional_arguments(train))
@@ -118,7 +118,7 @@ class Trial:
         """Return the share of a model's training rows that models of folds do not have, in the mean; 0 of more."""
         both = Traits.of(model).trains_on_validation and self.stopping is None
 
-        def count(train: Rows, valid: Rows) -> int:
+        def count(train: StudyRows, valid: StudyRows) -> int:
             return len(train.y) + (len(valid.y) if both else 0)
 
         had = float(np.mean([count(fold.train, fold.valid) for fold in folds]))
@@ -214,7 +214,7 @@ class Trial:
         )
         return Fitted(point, model, known.influence, spent)
 
-    def _score_and_cost(self, model: Any, rows: Rows) -> tuple[Estimate, CostReport]:
+    def _score_and_cost(self, model: Any, rows: StudyRows) -> tuple[Estimate, CostReport]:
         report = _cost(model, rows)
         assert report.predictions is not None  # noqa: S101 - routing is hard
         return estimate_on_rows(self.score, rows, model, report.predictions), report
@@ -234,12 +234,12 @@ def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: 
     return fitted
 
 
-def _cost(model: Any, rows: Rows) -> CostReport:
+def _cost(model: Any, rows: StudyRows) -> CostReport:
     predictor = model.predictor_.of_queries(rows.qid)
     return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
 
 
-def _mean_cost(report: CostReport, rows: Rows) -> tuple[tuple[float, float], F8]:
+def _mean_cost(report: CostReport, rows: StudyRows) -> tuple[tuple[float, float], F8]:
     """Return the mean cost of rows, and its standard error for fresh ones; and the influence of each row on it."""
     weight = np.ones(len(rows.y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
     moved = weight * (report.per_row - report.mean) / (weight.sum() or 1.0)

@@ -16,8 +16,8 @@ from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, printable, shown
 from costframe.core.predictors.classes import both_classes, one_margin
 from costframe.core.tables.categories import is_missing
-from costframe.core.tables.frames import by_partition
-from costframe.core.tables.rows import check_queries, check_target
+from costframe.core.tables.partitions import by_partition
+from costframe.core.tables.row_labels import check_queries, check_target
 from costframe.training.scoring import ndcg_at_5
 from costframe.training.shell import CostAwareEstimator
 

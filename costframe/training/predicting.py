@@ -22,7 +22,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.tables.frames import by_partition
+from costframe.core.tables.partitions import by_partition
 from costframe.training.row_reader import RowReader
 
 

@@ -18,7 +18,7 @@ from costframe.core.arrays import F8
 from costframe.core.checks import needed
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
-from costframe.core.tables.as_given import AsGiven, ColumnType
+from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
 from costframe.core.tables.categories import Categories
 from costframe.core.tables.dates import Dates, check_dates
@@ -31,7 +31,9 @@ from costframe.core.tables.frames import (
     select_columns,
     types_of,
 )
-from costframe.core.tables.rows import as_frame, check_queries, check_weights, exact_labels, refuse_text
+from costframe.core.tables.remembered import ColumnType
+from costframe.core.tables.row_labels import check_queries, check_weights, exact_labels
+from costframe.core.tables.rows import as_frame, refuse_text
 from costframe.core.tables.text_columns import choose_few_texts, text_columns
 from costframe.core.tables.unknown_values import warn_of_frame
 from costframe.core.workers import ALONE, Workers

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import DataError, ParameterError, shown
-from costframe.core.tables.as_given import ColumnType
+from costframe.core.tables.remembered import ColumnType
 
 
 @frozen

@@ -13,7 +13,7 @@ from costframe.adoption.foreign import describe_error
 from costframe.adoption.handing import Handing
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.core.prices.costs import CostModel
-from costframe.core.tables.given_rows import restore_together
+from costframe.core.tables.restored_rows import restore_together
 from costframe.training.data import Rows, TrainingData
 from costframe.training.shell import CostAwareEstimator
 

@@ -19,8 +19,9 @@ from costframe.core.plugins import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route, Stage
-from costframe.core.tables.as_given import AsGiven, ColumnType, with_types
-from costframe.core.tables.given_rows import ReadsNumbers, call_as_given
+from costframe.core.tables.as_given import AsGiven, with_types
+from costframe.core.tables.remembered import ColumnType
+from costframe.core.tables.restored_rows import ReadsNumbers, call_as_given
 from costframe.training.row_reader import unfrozen
 
 

@@ -18,7 +18,7 @@ from costframe.core.arrays import B1, F8
 from costframe.core.errors import AdoptionError, CostframeError, DataError, quote_names
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.frames import is_numeric, types_of
-from costframe.core.tables.given_rows import ReadsGiven, restore_together
+from costframe.core.tables.restored_rows import ReadsGiven, restore_together
 
 _ROUNDED = ("float32", "Float32", "float16")
 

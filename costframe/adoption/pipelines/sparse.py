@@ -17,7 +17,7 @@ from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.tables.given_rows import ReadsNumbers
+from costframe.core.tables.restored_rows import ReadsNumbers
 
 
 @frozen(eq=False)

@@ -21,9 +21,9 @@ from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categories import ONLY, OTHER
-from costframe.core.tables.given_rows import ReadsNumbers, call_as_given
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
+from costframe.core.tables.restored_rows import ReadsNumbers, call_as_given
 
 _UNKNOWN = -1.0  # number of a label that a member's steps do not know
 

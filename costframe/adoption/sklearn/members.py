@@ -30,7 +30,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.links import Part
 from costframe.core.stages.stages import Answer
-from costframe.core.tables.given_rows import ReadsNumbers
+from costframe.core.tables.restored_rows import ReadsNumbers
 
 Ask = Literal["predict", "decision_function"]
 

@@ -21,7 +21,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import Part
-from costframe.core.tables.given_rows import ReadsNumbers
+from costframe.core.tables.restored_rows import ReadsNumbers
 
 ELIMINATIONS = ("RFE", "RFECV")
 PASSING = (*WRAPPERS, *ELIMINATIONS)

@@ -18,7 +18,8 @@ from costframe.core.prices.price_arrays import as_cap, names_of
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.categories import Categories
-from costframe.core.tables.rows import as_rows, check_weights
+from costframe.core.tables.row_labels import check_weights
+from costframe.core.tables.rows import as_rows
 
 __all__ = ["CostReport", "ExpectedCost"]
 

@@ -12,7 +12,8 @@ from attrs import evolve
 from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.report import BY_ROW, CostReport
 from costframe.core.errors import DataError
-from costframe.core.tables.frames import blocks, delayed_model, is_dask, one_row, whole_rows
+from costframe.core.tables.frames import is_dask
+from costframe.core.tables.partitions import blocks, delayed_model, one_row, whole_rows
 
 __all__ = ["cost_by_partition"]
 

@@ -17,7 +17,7 @@ from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import Categories, as_categories, check_features
-from costframe.core.tables.given_rows import call_as_given
+from costframe.core.tables.restored_rows import call_as_given
 from costframe.core.tables.rows import as_feature_names, as_rows
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from costframe.core.predictors.classes import both_classes, one_margin
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
-from costframe.core.tables.frames import by_partition
+from costframe.core.tables.partitions import by_partition
 
 KINDS = ("classifier", "regressor", "ranker")
 

@@ -17,7 +17,8 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.tables.rows import as_rows, check_weights
+from costframe.core.tables.row_labels import check_weights
+from costframe.core.tables.rows import as_rows
 
 __all__ = ["gains", "importances"]
 

@@ -37,7 +37,8 @@ from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.as_given import as_doubles
 from costframe.core.tables.categories import Categories, as_categories, check_features, coded_features
 from costframe.core.tables.kinds import has_kinds
-from costframe.core.tables.rows import as_rows, check_target
+from costframe.core.tables.row_labels import check_target
+from costframe.core.tables.rows import as_rows
 
 Known = Mapping[str, Any] | Iterable[str]
 """Features and resources paid for before an inquiry: names, or names with the values at hand, None for the others."""

@@ -31,7 +31,8 @@ from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer, check_stages
 from costframe.core.stages.step import StageStepper
 from costframe.core.tables.categories import Categories
-from costframe.core.tables.rows import as_rows, check_weights
+from costframe.core.tables.row_labels import check_weights
+from costframe.core.tables.rows import as_rows
 
 
 @define(eq=False, frozen=True, repr=False)

@@ -22,7 +22,8 @@ from costframe.core.prices.price_arrays import ZERO, Limits, as_cap, names_of
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.categories import Categories, as_categories, check_features
 from costframe.core.tables.frames import check_names
-from costframe.core.tables.rows import as_feature_names, as_rows, check_weights
+from costframe.core.tables.row_labels import check_weights
+from costframe.core.tables.rows import as_feature_names, as_rows
 
 MOST_REPEATS = 10_000  # requests without a new feature, after which a model counts as endless
 

@@ -14,10 +14,7 @@ from pyarrow import csv
 
 from costframe.core.arrays import F8
 from costframe.core.errors import DataError, format_count, shown
-from costframe.core.tables.as_given import STR, AsGiven, ColumnType
-from costframe.core.tables.categories import Categories, Labels, check_exact, number_unknown
-from costframe.core.tables.dates import Dates
-from costframe.core.tables.hashed_labels import HashedLabels
+from costframe.core.tables.categories import check_exact, number_unknown
 
 _NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
 MISSING_TEXTS = tuple(csv.ConvertOptions().null_values)
@@ -30,7 +27,6 @@ _KINDS = {
     "lists": (pa.types.is_nested,),
 }
 _VIEWS = ((pa.string_view(), pa.large_string()), (pa.binary_view(), pa.large_binary()))
-_STRIP = 256  # rows at a time, so that the cache holds them
 
 
 def as_numbers(column: Any, name: str) -> F8:
@@ -70,81 +66,6 @@ def as_categories(column: Any, name: str, labels: tuple[str, ...] | None = None)
     if labels is not None and strange.any():
         numbers[strange] = number_unknown(str(column[int(strange.argmax())]), labels, f"column {name!r}")
     return numbers, known or None
-
-
-def as_hashes(column: Any, name: str) -> F8:
-    """Return the hashes of a feature's categories, texts or whole numbers, float64, missing ones as NaN."""
-    column = decode_column(column, f"column {name!r}")
-    kind = column.type
-    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-        raise DataError(f"column {name!r}: expected texts or whole numbers, got {kind_of(kind)}")
-    return HashedLabels().numbers(column.to_pylist())
-
-
-def feature_values(column: Any, name: str, labels: Labels | None) -> F8:
-    """Return a column as the numbers that a model with these labels reads: float64 (rows,)."""
-    if isinstance(labels, HashedLabels):
-        return as_hashes(column, name)
-    if isinstance(labels, AsGiven):
-        return given_values(column, labels, f"column {name!r}")
-    if isinstance(labels, Dates):
-        return labels.read(null_texts(decode_column(column, f"column {name!r}"), MISSING_TEXTS), name)
-    return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]
-
-
-def given_values(column: Any, labels: AsGiven, where: str) -> F8:
-    """Return a column as the numbers of its values, from which foreign code gets them as they came: float64 (rows,)."""
-    column = plain_column(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
-    if pa.types.is_dictionary(column.type):
-        known = decode_column(column.dictionary, where).to_pylist()
-        codes = np.array(pc.fill_null(column.indices.cast(pa.int64()), -1))
-        return labels.of_codes(codes, known, _category_type(known, ordered=column.type.ordered))
-    column = decode_column(column, where)
-    kind = column.type
-    if is_text(kind):
-        values = column.unique().drop_null()
-        codes = np.array(pc.fill_null(pc.index_in(column, values), -1), np.int64)
-        return labels.of_codes(codes, values.to_pylist(), STR)
-    has_units = pa.types.is_timestamp(kind) and kind.tz is None
-    if pa.types.is_float64(kind) and column.null_count and not labels.plain:  # NaN is another one
-        held = np.array(pc.fill_null(column, 0.0))
-        return labels.of_array(held, np.array(pc.is_null(column)), "Float64")
-    if pa.types.is_floating(kind) or pa.types.is_null(kind) or has_units:
-        values = column.cast(pa.float64()) if pa.types.is_null(kind) else column
-        return labels.of_array(
-            values.to_numpy(zero_copy_only=False), np.array(pc.is_null(column)) if has_units else None
-        )
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return _whole_values(column, labels)
-    return labels.numbers(column.to_pylist())
-
-
-def _whole_values(column: Any, labels: AsGiven) -> F8:
-    """Return whole numbers or truth values, of which some may be missing, as their numbers."""
-    if not column.null_count:
-        return labels.of_array(np.array(column))
-    held = np.array(pc.fill_null(column, False if pa.types.is_boolean(column.type) else 0))
-    name = "boolean" if held.dtype == np.bool_ else str(held.dtype).replace("int", "Int").replace("u", "U")
-    return labels.of_array(held, np.array(pc.is_null(column)), name)
-
-
-def _category_type(values: list[Any], *, ordered: bool) -> ColumnType:
-    """Return the type of columns with these categories; without pandas that of other columns of texts."""
-    try:
-        from pandas import CategoricalDtype
-    except ImportError:
-        return STR
-    return ColumnType.of(CategoricalDtype(values, ordered=ordered))
-
-
-def table_of(columns: Sequence[Any], names: Sequence[str], categories: Categories) -> F8:
-    """Return columns of equal length as features, with the labels of some: float64 (rows, columns)."""
-    found = [feature_values(each, name, categories.get(name)) for each, name in zip(columns, names, strict=True)]
-    X = np.empty((len(found[0]) if found else 0, len(found)))
-    for begin in range(0, len(X), _STRIP):
-        for f, values in enumerate(found):
-            X[begin : begin + _STRIP, f] = values[begin : begin + _STRIP]
-    return X
 
 
 def as_target(column: Any, name: str) -> NDArray[Any]:

@@ -15,15 +15,8 @@ from costframe.core.arrays import F8
 from costframe.core.errors import DataError, name_file, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import Categories, Labels, is_missing, numbers_of
-from costframe.core.tables.columns import (
-    as_numbers,
-    decode_column,
-    feature_values,
-    is_numeric,
-    is_text,
-    kind_of,
-    way_out,
-)
+from costframe.core.tables.columns import as_numbers, decode_column, is_numeric, is_text, kind_of, way_out
+from costframe.core.tables.feature_values import feature_values
 from costframe.core.tables.frames import check_names, is_arrow, is_pandas, types_of
 from costframe.core.tables.given_columns import given_numbers
 from costframe.core.tables.kinds import FIRST, has_kinds

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from costframe.core.arrays import F8
-from costframe.core.tables.as_given import STR, STRING, AsGiven, ColumnType
-from costframe.core.tables.columns import given_values
+from costframe.core.tables.as_given import STR, STRING, AsGiven
+from costframe.core.tables.columns import decode_column, is_text, plain_column
 from costframe.core.tables.frames import column_names, is_frame, is_pandas, types_of
 from costframe.core.tables.kinds import find_kind
+from costframe.core.tables.remembered import ColumnType
 
 
 def given_numbers(column: Any, labels: AsGiven, where: str) -> F8:
@@ -58,3 +61,48 @@ def _text_type(dtype: Any, name: str) -> ColumnType | None:
     if type(dtype).__name__ != "StringDtype":
         return None
     return STR if name == "str" else STRING
+
+
+def given_values(column: Any, labels: AsGiven, where: str) -> F8:
+    """Return a column as the numbers of its values, from which foreign code gets them as they came: float64 (rows,)."""
+    column = plain_column(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    if pa.types.is_dictionary(column.type):
+        known = decode_column(column.dictionary, where).to_pylist()
+        codes = np.array(pc.fill_null(column.indices.cast(pa.int64()), -1))
+        return labels.of_codes(codes, known, _category_type(known, ordered=column.type.ordered))
+    column = decode_column(column, where)
+    kind = column.type
+    if is_text(kind):
+        values = column.unique().drop_null()
+        codes = np.array(pc.fill_null(pc.index_in(column, values), -1), np.int64)
+        return labels.of_codes(codes, values.to_pylist(), STR)
+    has_units = pa.types.is_timestamp(kind) and kind.tz is None
+    if pa.types.is_float64(kind) and column.null_count and not labels.plain:  # NaN is another one
+        held = np.array(pc.fill_null(column, 0.0))
+        return labels.of_array(held, np.array(pc.is_null(column)), "Float64")
+    if pa.types.is_floating(kind) or pa.types.is_null(kind) or has_units:
+        values = column.cast(pa.float64()) if pa.types.is_null(kind) else column
+        return labels.of_array(
+            values.to_numpy(zero_copy_only=False), np.array(pc.is_null(column)) if has_units else None
+        )
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return _whole_values(column, labels)
+    return labels.numbers(column.to_pylist())
+
+
+def _whole_values(column: Any, labels: AsGiven) -> F8:
+    """Return whole numbers or truth values, of which some may be missing, as their numbers."""
+    if not column.null_count:
+        return labels.of_array(np.array(column))
+    held = np.array(pc.fill_null(column, False if pa.types.is_boolean(column.type) else 0))
+    name = "boolean" if held.dtype == np.bool_ else str(held.dtype).replace("int", "Int").replace("u", "U")
+    return labels.of_array(held, np.array(pc.is_null(column)), name)
+
+
+def _category_type(values: list[Any], *, ordered: bool) -> ColumnType:
+    """Return the type of columns with these categories; without pandas that of other columns of texts."""
+    try:
+        from pandas import CategoricalDtype
+    except ImportError:
+        return STR
+    return ColumnType.of(CategoricalDtype(values, ordered=ordered))

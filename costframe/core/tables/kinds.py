@@ -26,6 +26,10 @@ _WIDE = 6  # first place of kinds with one for each
 _SMALL_BITS = 33  # of a value of a small kind
 _EMPTY = 2**_SMALL_BITS - 1  # its bits where it is missing
 _HALF = 2**51
+_END_BITS = (_EXPONENT + 22) << _BITS
+_FIRST_SMALL = 64
+DOUBLE = -1
+"""Number in `kinds_of` of doubles that stand for themselves."""
 
 _SMALL_NAMES = (
     "bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "float32", "boolean", "Int8", "Int16",
@@ -74,10 +78,6 @@ class Kind:
         return _FIRST_SMALL + _SMALL_NAMES.index(self.name)
 
 
-_END_BITS = (_EXPONENT + 22) << _BITS
-_FIRST_SMALL = 64
-DOUBLE = -1
-"""Number in `kinds_of` of doubles that stand for themselves."""
 KINDS = {kind.id: kind for kind in map(Kind, (*_SMALL_NAMES, *_WIDE_NAMES))}
 _BY_NAME = {kind.name: kind for kind in KINDS.values()}
 

@@ -19,6 +19,8 @@ from costframe.core.tables.date_parts import MAKERS
 
 Column = F8  # (rows,)
 
+_READS = {"constant": 0, "product": 2}  # others read one column, "linear" any number of them
+
 ELEMENTWISE: dict[str, Callable[..., Any]] = {
     name: getattr(np, name)
     for name in (
@@ -140,7 +142,6 @@ _OTHERS: dict[str, Callable[[Sequence[Column], Column, int], list[Column]]] = {
     "constant": _constant, "doubles": _doubles, "product": _product, "lookup": _lookup, "replace": _replace,
     "bin": _bin, "linear": _linear,
 }  # fmt: skip
-_READS = {"constant": 0, "product": 2}  # others read one column, "linear" any number of them
 
 
 def _are_keys(numbers: Column) -> bool:

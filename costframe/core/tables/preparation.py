@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import F8
 from costframe.core.errors import DataError, quote_names, shown
-from costframe.core.tables.as_given import Given, value_of
 from costframe.core.tables.categories import Categories, as_categories, check_features
 from costframe.core.tables.frames import check_names
-from costframe.core.tables.given_rows import call_as_given
 from costframe.core.tables.kinds import END, FIRST
 from costframe.core.tables.operations import CHECKS, Operation, as_columns
+from costframe.core.tables.remembered import Given, value_of
+from costframe.core.tables.restored_rows import call_as_given
 from costframe.core.tables.rows import as_feature_names, as_names, as_rows
 
 _CELLS = 1 << 22  # of columns at a time

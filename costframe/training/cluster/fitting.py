@@ -17,7 +17,8 @@ from costframe.core.errors import CostframeError, DataError, ParameterError, Wor
 from costframe.core.machine import rows_in_file
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.core.tables.dates import Dates
-from costframe.core.tables.frames import blocks, category_columns, is_dask
+from costframe.core.tables.frames import category_columns, is_dask
+from costframe.core.tables.partitions import blocks
 from costframe.core.tables.rows import refuse_text
 from costframe.training.cluster.partitions import (
     Partitions,

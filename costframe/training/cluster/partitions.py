@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from costframe.core.arrays import I8
 from costframe.core.errors import DataError
-from costframe.core.tables.frames import blocks, category_columns, is_dask, whole_rows
+from costframe.core.tables.frames import category_columns, is_dask
+from costframe.core.tables.partitions import blocks, whole_rows
 
 Part = dict[str, Any]
 

@@ -1,0 +1,58 @@
+"""Columns as the numbers that a model reads, with the labels of some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from costframe.core.arrays import F8
+from costframe.core.errors import DataError
+from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.categories import Categories, Labels
+from costframe.core.tables.columns import (
+    MISSING_TEXTS,
+    as_categories,
+    as_numbers,
+    decode_column,
+    is_text,
+    kind_of,
+    null_texts,
+)
+from costframe.core.tables.dates import Dates
+from costframe.core.tables.given_columns import given_values
+from costframe.core.tables.hashed_labels import HashedLabels
+
+_STRIP = 256  # rows at a time, so that the cache holds them
+
+
+def as_hashes(column: Any, name: str) -> F8:
+    """Return the hashes of a feature's categories, texts or whole numbers, float64, missing ones as NaN."""
+    column = decode_column(column, f"column {name!r}")
+    kind = column.type
+    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        raise DataError(f"column {name!r}: expected texts or whole numbers, got {kind_of(kind)}")
+    return HashedLabels().numbers(column.to_pylist())
+
+
+def feature_values(column: Any, name: str, labels: Labels | None) -> F8:
+    """Return a column as the numbers that a model with these labels reads: float64 (rows,)."""
+    if isinstance(labels, HashedLabels):
+        return as_hashes(column, name)
+    if isinstance(labels, AsGiven):
+        return given_values(column, labels, f"column {name!r}")
+    if isinstance(labels, Dates):
+        return labels.read(null_texts(decode_column(column, f"column {name!r}"), MISSING_TEXTS), name)
+    return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]
+
+
+def table_of(columns: Sequence[Any], names: Sequence[str], categories: Categories) -> F8:
+    """Return columns of equal length as features, with the labels of some: float64 (rows, columns)."""
+    found = [feature_values(each, name, categories.get(name)) for each, name in zip(columns, names, strict=True)]
+    X = np.empty((len(found[0]) if found else 0, len(found)))
+    for begin in range(0, len(X), _STRIP):
+        for f, values in enumerate(found):
+            X[begin : begin + _STRIP, f] = values[begin : begin + _STRIP]
+    return X
