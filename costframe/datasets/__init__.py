@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Dataset",
-    "Rows",
+    "PartRows",
     "load",
     "make_coast",
     "make_islands",
