@@ -61,7 +61,13 @@ def certify(
 
 
 def hold_out(
-    rows: StudyRows, valid: StudyRows | None, held: StudyRows | None, shares: tuple[float, float], seed: Any, *, classes: bool
+    rows: StudyRows,
+    valid: StudyRows | None,
+    held: StudyRows | None,
+    shares: tuple[float, float],
+    seed: Any,
+    *,
+    classes: bool,
 ) -> tuple[StudyRows, StudyRows, StudyRows]:
     """Return rows to train on, to validate on, and to certify a promise on, the last ones held out first.
 

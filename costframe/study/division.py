@@ -35,7 +35,15 @@ class Division:
 
     @classmethod
     def of_rows(
-        cls, rows: StudyRows, valid: StudyRows | None, test: StudyRows | None, *, cv: Any, share: float, seed: Any, classes: bool
+        cls,
+        rows: StudyRows,
+        valid: StudyRows | None,
+        test: StudyRows | None,
+        *,
+        cv: Any,
+        share: float,
+        seed: Any,
+        classes: bool,
     ) -> Division:
         """Hold out a share of rows for validation if there are none, and make folds: of a number, or by a splitter."""
         order = np.arange(len(rows.y) + (0 if valid is None else len(valid.y)))

@@ -30,7 +30,9 @@ class Fold:
     place: I8  # (rows of out,): positions among all rows that folds hold out, of train before valid
 
 
-def folds_of(train: StudyRows, valid: StudyRows, count: int | None, *, classes: bool, seed: int = 0) -> tuple[Fold, ...]:
+def folds_of(
+    train: StudyRows, valid: StudyRows, count: int | None, *, classes: bool, seed: int = 0
+) -> tuple[Fold, ...]:
     """Divide train and valid into `count` folds with equal shares of `classes`, if the labels are classes.
 
     None chooses the default number, or no folds if valid is large, or a class or the queries are too few.
