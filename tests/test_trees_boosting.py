@@ -8,9 +8,8 @@ import costframe as cf
 from costframe import StageTree, WeakLearnerBank
 from costframe.plugin import DataError, ParameterError, Rows, SquaredLoss, TreeTable, loss_for
 from costframe.training.losses import LogisticLoss
-from costframe.trees import BinMapper, Monitor, TreeSettings, boost_folds, regress_many
+from costframe.trees import BinMapper, BoostingRun, Monitor, TreeSettings, boost_folds, regress_many
 from costframe.trees.banks import train_priced_bank
-from costframe.trees.boost import boost
 from costframe.trees.grow import grow_tree
 from costframe.trees.linear_start import LinearStart
 
@@ -20,6 +19,14 @@ def draw(n=300, n_classes=0):
     X = rng.standard_normal((n, 4))
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
     return X, np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes)) if n_classes else y
+
+
+def boost(rows, loss, grow, *, n_rounds, step, monitor=None):
+    settings = TreeSettings(n_estimators=n_rounds, learning_rate=step)
+    run = BoostingRun.begin(rows, loss, settings)
+    for _ in run.rounds(settings, until=monitor):
+        run.add_round(grow)
+    return run.ensemble, run.best_round(monitor)
 
 
 def fit(X, y, weight=None, n_classes=0, monitor=None):

@@ -11,7 +11,8 @@ from costframe.training.data import Rows, TrainingData
 from costframe.training.dominated import dominated_duplicates
 from costframe.training.losses import loss_for
 from costframe.training.sampling import split_off
-from costframe.trees.boost import bin_rows, boost_at_prices, tree_grower
+from costframe.trees.boosting_run import boost_at_prices
+from costframe.trees.growing import bin_rows, tree_grower
 from costframe.trees.monitor import Monitor
 from costframe.trees.prices import NoPrices
 from costframe.trees.settings import TreeSettings

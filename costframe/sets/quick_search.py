@@ -10,7 +10,7 @@ from costframe.sets.set_prices import SetPrices
 from costframe.training.data import TrainingData
 from costframe.training.losses import loss_for
 from costframe.training.sampling import deal_folds, sample_by_hash
-from costframe.trees.boost import bin_rows
+from costframe.trees.growing import bin_rows
 from costframe.trees.settings import TreeSettings
 
 # Of quick searches:

@@ -7,12 +7,10 @@ from costframe.trees.annealed_path import AnnealedPath as AnnealedPath
 from costframe.trees.annealer import Annealer as Annealer
 from costframe.trees.bin_mapper import BinMapper as BinMapper
 from costframe.trees.bin_mapper import BinnedData as BinnedData
-from costframe.trees.boost import Boosted as Boosted
-from costframe.trees.boost import Ensemble as Ensemble
-from costframe.trees.boost import GrowAt as GrowAt
-from costframe.trees.boost import bin_rows as bin_rows
-from costframe.trees.boost import boost_at_prices as boost_at_prices
-from costframe.trees.boost import tree_grower as tree_grower
+from costframe.trees.boosting_run import Boosted as Boosted
+from costframe.trees.boosting_run import BoostingRun as BoostingRun
+from costframe.trees.boosting_run import boost_at_prices as boost_at_prices
+from costframe.trees.ensemble import Ensemble as Ensemble
 from costframe.trees.ensemble_run import EnsembleRun as EnsembleRun
 from costframe.trees.estimator import BoostedEstimator as BoostedEstimator
 from costframe.trees.estimator import BoostedRanker as BoostedRanker
@@ -21,6 +19,9 @@ from costframe.trees.folds import BoostedFolds as BoostedFolds
 from costframe.trees.folds import ManyFolds as ManyFolds
 from costframe.trees.folds import boost_folds as boost_folds
 from costframe.trees.folds import regress_many as regress_many
+from costframe.trees.growing import GrowAt as GrowAt
+from costframe.trees.growing import bin_rows as bin_rows
+from costframe.trees.growing import tree_grower as tree_grower
 from costframe.trees.monitor import Monitor as Monitor
 from costframe.trees.monitor import Predicted as Predicted
 from costframe.trees.monitor import Predictions as Predictions

@@ -15,9 +15,10 @@ from costframe.training.data import TrainingData
 from costframe.training.losses import Loss
 from costframe.trees.annealed_path import AnnealedPath
 from costframe.trees.annealer import Annealer
-from costframe.trees.boost import Boosted, GrowAt
+from costframe.trees.boosting_run import Boosted, BoostingRun
 from costframe.trees.bundles import bundles
 from costframe.trees.ensemble_run import EnsembleRun
+from costframe.trees.growing import GrowAt
 from costframe.trees.monitor import Running
 from costframe.trees.prices import SplitPrices
 from costframe.trees.tradeoffs import falling_tradeoffs
@@ -127,8 +128,8 @@ def anneal(
         boosted, running = Boosted.constant(data.train, loss, step), Running(data.valid, loss, data.prices)
         running.begin(boosted.ensemble.intercept)
         draws = None if random_state is None else np.random.default_rng(random_state)
-        row_loss = loss.for_rows(data.train)
-        return EnsembleRun(data.train, row_loss, start.grow, boosted, prices, running, draws, n_threads)
+        boosting = BoostingRun(data.train, loss.for_rows(data.train), boosted, n_threads)
+        return EnsembleRun(boosting, start.grow, prices, running, draws)
 
     def grow_plain(start: Start) -> tuple[Annealer, EnsembleRun]:
         fork = annealer.fork()

@@ -10,7 +10,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categories import Categories
 from costframe.training.model_path import MeasuredPath
 from costframe.training.path_point import PathPoint, best_first
-from costframe.trees.boost import Ensemble
+from costframe.trees.ensemble import Ensemble
 
 
 @frozen(eq=False)

@@ -20,8 +20,8 @@ from attrs import define, evolve, field
 
 from costframe.core.arrays import F8
 from costframe.training.path_point import PathPoint
-from costframe.trees.boost import Ensemble
 from costframe.trees.bundles import GIVEN_UP, Bundle, WaitingBundles
+from costframe.trees.ensemble import Ensemble
 from costframe.trees.ensemble_run import EnsembleRun
 from costframe.trees.monitor import Running
 
@@ -128,18 +128,18 @@ class Annealer:
         """Add rounds at a tradeoff while loss + judged_at * cost falls; return the best of them."""
         best, value, since, noted = run, _value(run, judged_at), 0, True
         growing, branch = run.fork(), len(self.branches)
-        self.branches.append(growing.boosted.ensemble)
+        self.branches.append(growing.ensemble)
         if not self._costs:
             self._note(growing, branch, tradeoff)
-        while growing.n_rounds < min(run.n_rounds + rounds, self.most_rounds) and since < patience:
+        for grown in growing.rounds(tradeoff, min(run.n_rounds + rounds, self.most_rounds)):
             since += 1
-            if growing.add_round(tradeoff):
+            if grown:
                 wanted = self._note(growing, branch, tradeoff)
                 now = _value(growing, judged_at)
                 if now < value:
                     best, value, since, noted = growing.fork(), now, 0, wanted
-            elif growing.random is None:
-                break  # the next round would not split either
+            if since >= patience:
+                break
         if judged_at == tradeoff and not noted:  # a fork is only a trial
             self._add_point(best, branch, tradeoff)
         return best

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve
-from numpy.typing import NDArray
 
 from costframe.core.arrays import B1, F8
 from costframe.core.learners.bank import WeakLearnerBank
@@ -15,7 +14,8 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.training.data import Rows
 from costframe.training.losses import Loss, loss_for
-from costframe.trees.boost import bin_rows, boost, tree_grower
+from costframe.trees.boosting_run import BoostingRun, Derivatives
+from costframe.trees.growing import bin_rows, tree_grower
 from costframe.trees.paid_by_row import LazyPrices
 from costframe.trees.prices import NoPrices, SplitPrices
 from costframe.trees.room import GrownTree
@@ -41,22 +41,17 @@ def boost_trees(
     Each tree has prices at one of the tradeoffs; columns in `categorical`, bool (d,), are split by categories.
     """
     random, falling = np.random.default_rng(settings.random_state), iter(tradeoffs)
-    grow_at, paid = tree_grower(rows, bin_rows(rows, settings, categorical), settings), prices or NoPrices()
+    grow, paid = tree_grower(rows, bin_rows(rows, settings, categorical), settings), prices or NoPrices()
+    run = BoostingRun.begin(rows, loss, settings)
+    run.counts_idle = settings.draws or prices is not None
 
-    def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
+    def grow_next(gradients: Derivatives, hessians: Derivatives) -> GrownTree:
         paid.tradeoff = next(falling, 0.0)
-        return grow_at(gradients, hessians, paid, random)
+        return grow(gradients, hessians, paid, random)
 
-    ensemble, _ = boost(
-        rows,
-        loss,
-        grow,
-        n_rounds=settings.n_estimators,
-        step=settings.learning_rate,
-        end_when_idle=prices is None and not settings.draws,
-        n_threads=settings.n_threads,
-    )
-    table = TreeTable.concatenate(ensemble.tables)
+    for _ in run.rounds(settings):
+        run.add_round(grow_next)
+    table = TreeTable.concatenate(run.ensemble.tables)
     return evolve(table, values=table.values * settings.learning_rate)
 
 

@@ -1,73 +1,66 @@
-"""One ensemble while it grows at prices."""
+"""One ensemble while it grows at prices, with its loss and cost on validation rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from attrs import define
-from numpy.typing import NDArray
 
-from costframe.training.data import Rows
-from costframe.training.losses import RowLoss
-from costframe.trees.boost import Boosted, GrowAt
+from costframe.trees.boosting_run import BoostingRun
+from costframe.trees.ensemble import Ensemble
+from costframe.trees.growing import GrowAt
 from costframe.trees.monitor import Running
 from costframe.trees.prices import SplitPrices
-from costframe.trees.room import GrownTree
 
 
 @define(eq=False)
 class EnsembleRun:
-    """One ensemble while it grows.
+    """One ensemble while it grows at prices."""
 
-    Attributes
-    ----------
-    rows : Rows
-        Training rows.
-    loss : RowLoss
-        Of the training rows.
-    grow : callable
-        (weighted gradients, weighted hessians, prices, random generator) -> GrownTree.
-    boosted : Boosted
-    prices : SplitPrices
-        Prices of splits for the training rows.
-    running : Running
-        Loss and exact cost on validation rows.
-    random : Generator or None
-        None if growth draws nothing.
-    n_threads : int
-        Does not change the result.
-    """
-
-    rows: Rows
-    loss: RowLoss
+    boosting: BoostingRun
     grow: GrowAt
-    boosted: Boosted
-    prices: SplitPrices
-    running: Running
-    random: np.random.Generator | None
-    n_threads: int
+    prices: SplitPrices  # of splits for the training rows
+    running: Running  # loss and exact cost on validation rows
+    random: np.random.Generator | None = None  # None if growth draws nothing
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The trees so far."""
+        return self.boosting.ensemble
 
     @property
     def n_rounds(self) -> int:
         """Rounds of boosting."""
-        return len(self.boosted.ensemble.rounds)
+        return len(self.ensemble.rounds)
 
     def fork(self) -> EnsembleRun:
         """Return an independent copy."""
-        own = self.boosted.fork(), self.prices.fork(), self.running.fork(), _copied(self.random)
-        return EnsembleRun(self.rows, self.loss, self.grow, *own, self.n_threads)
+        return EnsembleRun(
+            self.boosting.fork(), self.grow, self.prices.fork(), self.running.fork(), _copied(self.random)
+        )
+
+    def rounds(self, tradeoff: float, most: int) -> Iterator[bool]:
+        """Add rounds at a tradeoff, up to `most` in all, and yield after each whether some tree split.
+
+        It ends after a round without splits if growth draws nothing, as the next round would not split either.
+        """
+        while self.n_rounds < most:
+            grown = self.add_round(tradeoff)
+            yield grown
+            if not grown and self.random is None:
+                return
 
     def add_round(self, tradeoff: float) -> bool:
         """Grow a round at this tradeoff; return False if no tree splits, and then add no tree."""
         self.prices.tradeoff = tradeoff
-
-        def grow(gradients: NDArray[np.floating], hessians: NDArray[np.floating]) -> GrownTree:
-            return self.grow(gradients, hessians, self.prices, self.random)
-
-        added = self.boosted.grow_round(self.rows, self.loss, grow, n_threads=self.n_threads)
-        if added:
-            self.boosted.ensemble.append(added)
-            self.running.add(added, self.boosted.ensemble.step)
-        return bool(added)
+        gradients, hessians = self.boosting.derivatives()
+        grown = self.boosting.add(
+            self.grow(gradients[:, k], hessians[:, k], self.prices, self.random) for k in self.boosting.outputs
+        )
+        if grown:
+            self.running.add(self.ensemble.last_round, self.ensemble.step)
+        return grown
 
 
 def _copied(random: np.random.Generator | None) -> np.random.Generator | None:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from costframe.gates import GatedPair, Scores
 from costframe.plugin import F8, Account, RowLoss, Rows, exact_mean, loss_for
-from costframe.trees import Boosted, Ensemble, EnsembleRun, NoPrices, Running, SplitPrices, tree_grower
+from costframe.trees import Boosted, BoostingRun, Ensemble, EnsembleRun, NoPrices, Running, SplitPrices, tree_grower
 from costframe_adapt.judge import Judge
 from costframe_adapt.settings import AdaptTrees
 
@@ -70,7 +70,7 @@ class GrowingPair:
         """Return the scores of training rows and of held-out rows."""
         cheap, gate = self.cheap, self.gate
         return (
-            Scores(cheap.boosted.scores.copy(), gate.boosted.scores[:, 0].copy()),
+            Scores(cheap.boosting.boosted.scores.copy(), gate.boosting.boosted.scores[:, 0].copy()),
             Scores(cheap.running.scores.copy(), gate.running.scores[:, 0].copy()),
         )
 
@@ -80,7 +80,7 @@ class GrowingPair:
 
     def pair(self, feature_names: Sequence[str]) -> GatedPair:
         """Return the cheap model and the gate at this round."""
-        cheap, gate = (run.boosted.ensemble.finish(feature_names) for run in (self.cheap, self.gate))
+        cheap, gate = (run.ensemble.finish(feature_names) for run in (self.cheap, self.gate))
         return GatedPair.of(cheap, gate)
 
 
@@ -106,4 +106,4 @@ def _run(
     if running is None:
         running = Running(judge.held, loss_for(judge.data.n_classes), judge.data.prices)
         running.begin(boosted.ensemble.intercept)
-    return EnsembleRun(rows, loss, grow, boosted, prices, running, None, trees.n_threads)
+    return EnsembleRun(BoostingRun(rows, loss, boosted, trees.n_threads), grow, prices, running)

@@ -8,12 +8,12 @@ from costframe.plugin import Loss, StageTree, TrainingData
 from costframe.trees import (
     AnnealedPath,
     Annealing,
+    BoostingRun,
     Monitor,
     Start,
     TreeSettings,
     anneal,
     bin_rows,
-    boost_at_prices,
     once_prices,
     tree_grower,
 )
@@ -44,18 +44,13 @@ def train_cegb(
     """
     rows, prices = data.train, state.prices
     prices.tradeoff = tradeoff
-    ensemble, best = boost_at_prices(
-        rows,
-        loss,
-        settings,
-        tree_grower(rows, bin_rows(rows, settings, data.categorical), settings),
-        prices,
-        random=state.random,
-        boosted=state.boosted,
-        monitor=monitor,
-        title="CEGB",
-    )
-    return ensemble.finish(data.feature_names, best), best
+    grow = tree_grower(rows, bin_rows(rows, settings, data.categorical), settings)
+    run = BoostingRun.begin(rows, loss, settings, state.boosted)
+    for _ in run.rounds(settings, until=monitor, title="CEGB"):
+        gradients, hessians = run.derivatives()
+        run.add(grow(gradients[:, k], hessians[:, k], prices, state.random) for k in run.outputs)
+    best = run.best_round(monitor)
+    return run.ensemble.finish(data.feature_names, best), best
 
 
 def anneal_cegb(data: TrainingData, loss: Loss, settings: TreeSettings, asked: Annealing) -> AnnealedPath:

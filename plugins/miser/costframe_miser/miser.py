@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from costframe.plugin import Loss, StageTree, TrainingData
 from costframe.trees import (
     AnnealedPath,
     Annealing,
+    BoostingRun,
     GrowAt,
     Monitor,
     OncePrices,
@@ -13,7 +16,6 @@ from costframe.trees import (
     TreeSettings,
     anneal,
     bin_rows,
-    boost_at_prices,
     tree_grower,
 )
 
@@ -36,11 +38,13 @@ def train_miser(
     StageTree, int
         The model, and its number of rounds.
     """
-    rows = data.train
-    ensemble, best = boost_at_prices(
-        rows, loss, settings, _grower(data, settings), prices, monitor=monitor, title="Greedy Miser"
-    )
-    return ensemble.finish(data.feature_names, best), best
+    grow, random = _grower(data, settings), np.random.default_rng(settings.random_state)
+    run = BoostingRun.begin(data.train, loss, settings)
+    for _ in run.rounds(settings, until=monitor, title="Greedy Miser"):
+        gradients, hessians = run.derivatives()
+        run.add(grow(gradients[:, k], hessians[:, k], prices, random) for k in run.outputs)
+    best = run.best_round(monitor)
+    return run.ensemble.finish(data.feature_names, best), best
 
 
 def anneal_miser(
