@@ -104,7 +104,7 @@ class BoostingRun:
         return gradients * weight[:, np.newaxis], hessians * weight[:, np.newaxis]
 
     def add(self, trees: Iterable[GrownTree]) -> bool:
-        """Add a round, H_k += step * tree for each output k, without trees that do not split; return whether some do."""
+        """Add a round, H_k += step * tree for each output k, of the trees that split; return whether any does."""
         added: list[tuple[int, TreeTable]] = []
         for k, tree in enumerate(trees):
             if tree.n_leaves > 1:
