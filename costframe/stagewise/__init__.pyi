@@ -4,9 +4,6 @@ from costframe.stagewise.bank_rows import BankRows as BankRows
 from costframe.stagewise.bank_rows import outputs_on as outputs_on
 from costframe.stagewise.banks import ensemble_weights as ensemble_weights
 from costframe.stagewise.banks import find_bank as find_bank
-from costframe.stagewise.blas import blas_for as blas_for
-from costframe.stagewise.blas import blas_threads as blas_threads
-from costframe.stagewise.blas import minimize_smooth as minimize_smooth
 from costframe.stagewise.calibration import calibrate_at_exits as calibrate_at_exits
 from costframe.stagewise.calibration import calibrate_tree as calibrate_tree
 from costframe.stagewise.calibration import place_thresholds as place_thresholds
@@ -44,3 +41,7 @@ from costframe.stagewise.soft_tree import SoftTree as SoftTree
 from costframe.stagewise.soft_tree import WeightedSum as WeightedSum
 from costframe.stagewise.stage_tree import as_stage_tree as as_stage_tree
 from costframe.stagewise.topology import Topology as Topology
+from costframe.training.blas import blas_for as blas_for
+from costframe.training.blas import blas_threads as blas_threads
+from costframe.training.blas import minimize_smooth as minimize_smooth
+from costframe.training.linear_fit import refine as refine

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from attrs import evolve
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 
 from costframe.core.arrays import F8, I8
 from costframe.stagewise.bank_rows import as_counts
-from costframe.stagewise.blas import minimize_smooth
 from costframe.stagewise.evaluation import Evaluation
 from costframe.stagewise.flow import Flow
 from costframe.stagewise.soft_tree import SoftTree
+from costframe.training.blas import minimize_smooth
+from costframe.training.linear_fit import fit_near
 from costframe.training.losses import LogisticLoss, SquaredLoss
 
-_ROUNDS = 100
-_ENOUGH = 1e-12  # of the loss
 _PRIOR_ROWS = 1.0
 _LEAST = 1e-15  # of the share of a class
 
@@ -131,35 +128,7 @@ def calibrate_two(score: F8, codes: I8, weight: F8, prior: tuple[float, float] |
     inputs = np.stack([(score - mean) / spread, np.ones(len(score))])
     slope, constant = (0.0, flat) if prior is None else (prior[0] * spread, prior[1] + prior[0] * mean)
     strength = 0.0 if prior is None else _PRIOR_ROWS / rows
-    at = _newton(lambda free: _cross_entropy(inputs, soft, w, free), np.array([slope, constant]), strength)
+    at = fit_near(inputs, soft, w, np.array([slope, constant]), strength)
     if at[0] <= 0:
         return 0.0, flat if prior is None else float(at[1])
     return float(at[0] / spread), float(at[1] - at[0] * mean / spread)
-
-
-def _cross_entropy(inputs: F8, soft: F8, w: F8, free: F8) -> F8:
-    """Return the mean cross-entropy of sigmoid(free inputs), its two slopes and its four curvatures: float64 (7,)."""
-    power = free @ inputs
-    chance = expit(power)
-    value = w @ (np.logaddexp(0.0, power) - soft * power)
-    curved = (inputs * (w * chance * (1.0 - chance))) @ inputs.T
-    return np.concatenate([[value], inputs @ (w * (chance - soft)), curved.ravel()])
-
-
-def _newton(ask: Callable[[F8], F8], start: F8, strength: float) -> F8:
-    """Minimize mean cross-entropy of sigmoid(free inputs) + strength/2 |free - start|^2: float64 (2,)."""
-
-    def look(free: F8) -> tuple[float, F8]:
-        found = ask(free)
-        return float(found[0] + 0.5 * strength * np.square(free - start).sum()), found[1:]
-
-    at, (value, known) = start, look(start)
-    for _ in range(_ROUNDS):
-        slope = known[:2] + strength * (at - start)
-        step = np.linalg.solve(known[2:].reshape(2, 2) + (strength + 1e-12) * np.eye(2), slope)
-        while (now := look(at - step))[0] > value and np.abs(step).max() > _ENOUGH:
-            step = step / 2.0
-        if not now[0] < value * (1.0 - _ENOUGH):
-            break
-        at, (value, known) = at - step, now
-    return at

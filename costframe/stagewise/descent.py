@@ -18,9 +18,9 @@ from attrs import evolve, frozen
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.sums import exact_sum, sum_over_rows
 from costframe.stagewise.bank_rows import BankRows
-from costframe.stagewise.blas import minimize_smooth
 from costframe.stagewise.objective import Outcome, RelaxedObjective, Slopes, slopes_at
 from costframe.stagewise.soft_tree import SoftTree
+from costframe.training.blas import minimize_smooth
 from costframe.training.losses import PointwiseLoss
 
 _TURNS = 5  # most alternations between auxiliaries and one node

@@ -14,9 +14,9 @@ from costframe.core.arrays import B1, F8, I8
 from costframe.core.cost.groups import PricedGroups
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.machine import run_parallel, thread_count
-from costframe.stagewise.blas import blas_threads
 from costframe.stagewise.linear_systems import ShrinkingInverse
 from costframe.stagewise.normal_equations import NormalEquations
+from costframe.training.blas import blas_threads
 
 _PATIENCE = 50  # learners added without a better support
 _WORTH_THREADS = 1000  # outputs; below, threads wait longer for each other than they solve

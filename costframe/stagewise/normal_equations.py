@@ -9,8 +9,8 @@ from costframe.core.arrays import B1, F8, I8
 from costframe.core.learners.outputs import BankOutputs
 from costframe.core.machine import thread_count
 from costframe.core.sums import exact_sum
-from costframe.stagewise.blas import blas_for
 from costframe.stagewise.linear_systems import solve_scaled
+from costframe.training.blas import blas_for
 
 _LEAST = 1e-12  # of a standard deviation to the mean, below which an output is constant
 

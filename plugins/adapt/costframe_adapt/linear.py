@@ -68,7 +68,7 @@ def finish(objective: LinearObjective, pair: LinearPair) -> LinearPair:
     return evolve(pair, weights=weights, bounds=np.append(pair.bounds[:-1], bound))
 
 
-def fit_linear(
+def fit_pair(
     H: F8,
     problem: Problem,
     groups: PricedGroups,
@@ -112,7 +112,7 @@ def fit_linear(
     return _in_units(pair, columns, objective, H.shape[1])
 
 
-def refit(H: F8, problem: Problem, pair: LinearPair) -> LinearPair:
+def refit_pair(H: F8, problem: Problem, pair: LinearPair) -> LinearPair:
     """Fit again without the penalty's shrinkage: for the same q and columns, with a small ridge in its place.
 
     Parameters

@@ -9,7 +9,7 @@ from costframe.gates import Candidate, GatedPair
 from costframe.plugin import F8, PricedGroups, StageTree, TrainingData, WeakLearnerBank
 from costframe.stagewise import find_bank, outputs_on
 from costframe_adapt.judge import Judge
-from costframe_adapt.linear import LinearPair, fit_linear, refit
+from costframe_adapt.linear import LinearPair, fit_pair, refit_pair
 from costframe_adapt.linear_objective import Problem
 from costframe_adapt.linear_starts import best_start
 from costframe_adapt.settings import AdaptSettings
@@ -44,14 +44,14 @@ class JudgedColumns:
     def fit(
         self, full_share: float | None, penalty: float, max_rounds: int, *, starts: bool, start: LinearPair | None
     ) -> LinearPair:
-        """Fit a pair at a limit of the share and a multiple of the penalty; see `fit_linear`."""
+        """Fit a pair at a limit of the share and a multiple of the penalty; see `fit_pair`."""
         judge, problem = self.judge, evolve(self.problem, full_share=full_share)
         if full_share is None:  # the cost of f0 decides the share
             account, prices = judge.expensive.train.account, judge.data.prices
             cost = account.cost(prices) + account.batch(prices) / judge.rows.total_weight
             problem = evolve(problem, loss0=problem.loss0 + judge.settings.tradeoff * cost)
         groups = self.priced.times(judge.settings.tradeoff * penalty)
-        return fit_linear(
+        return fit_pair(
             self.H, problem, groups, choose_start=best_start if starts else None, start=start, max_rounds=max_rounds
         )
 
@@ -89,7 +89,7 @@ def fit_linear_stage(
         for penalty in PENALTIES if share == own else PENALTIES[:1]:
             if penalty != 1:
                 pair = columns.fit(share, penalty, rounds, starts=True, start=pair)
-            found += [columns.evaluate(pair), columns.evaluate(refit(columns.H, columns.problem, pair))]
+            found += [columns.evaluate(pair), columns.evaluate(refit_pair(columns.H, columns.problem, pair))]
     return found, tuple(solutions), solutions[0].bounds.tolist()
 
 
@@ -97,7 +97,7 @@ def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree
     """Fit the cheap model alone: logistic regression with the penalty."""
     bank, H, priced = _read(data, settings.n_threads)
     problem = Problem.of(data.train, data.n_classes, np.zeros(len(H)), 0.0)
-    pair = fit_linear(H, problem, priced.times(settings.tradeoff))
+    pair = fit_pair(H, problem, priced.times(settings.tradeoff))
     return _gated(bank, pair).cheap_tree()
 
 

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from costframe.engine import MOST_PASSES, minimize_quadratic, shrink
 from costframe.gates import SURE, GroupNorms
 from costframe_adapt.judge import solve_shares
-from costframe_adapt.linear import fit_linear, refit
+from costframe_adapt.linear import fit_pair, refit_pair
 from costframe_adapt.linear_objective import Problem
 from costframe_adapt.linear_starts import best_start
 
@@ -141,7 +141,7 @@ def spread_of(H, problem):
 @given(SEEDS, st.integers(2, 4), st.sampled_from([None, 0.2, 0.6, 1.0]), st.booleans())
 def test_the_bound_does_not_rise_and_is_what_it_says(seed, n_classes, full_share, units):
     H, problem, groups = table(seed, n_classes=n_classes, full_share=full_share, units=units)
-    model = fit_linear(H, problem, priced(groups, 4), max_rounds=6, choose_start=best_start)
+    model = fit_pair(H, problem, priced(groups, 4), max_rounds=6, choose_start=best_start)
     assert 1 <= len(model.bounds) <= 6
     assert (np.diff(model.bounds) <= 1e-11).all()
     J = naive.bound(H, problem, groups, model, spread=spread_of(H, problem))
@@ -154,9 +154,9 @@ def test_the_bound_does_not_rise_and_is_what_it_says(seed, n_classes, full_share
 def test_no_other_weights_have_a_lower_bound_for_the_same_shares(n_classes):
     H, problem, groups = table(5, n_classes=n_classes, n_columns=3, full_share=0.4)
     H = (H - H.mean(axis=0)) / H.std(axis=0) * np.array([0.5, 1, 2])
-    model = fit_linear(H, problem, priced(groups, 3), choose_start=best_start)
+    model = fit_pair(H, problem, priced(groups, 3), choose_start=best_start)
     for _ in range(5):  # M-steps of many classes are cut short: go on until they end
-        model = fit_linear(H, problem, priced(groups, 3), start=model)
+        model = fit_pair(H, problem, priced(groups, 3), start=model)
     paid, spread = [(held, price) for held, price in groups if price], spread_of(H, problem)
 
     def value(x):
@@ -178,7 +178,7 @@ def test_several_starts_find_the_good_solution_of_synthetic_2(price):
     groups = priced([((0,), price), ((1,), price)], 2)
     for seed in range(3):
         X, problem = clusters(seed)
-        model, alone = fit_linear(X, problem, groups, choose_start=best_start), fit_linear(X, problem, groups)
+        model, alone = fit_pair(X, problem, groups, choose_start=best_start), fit_pair(X, problem, groups)
         assert not model.weights[:, 0].any()
         full = model.scores(X).gate > 0
         assert (full | ((model.scores(X).cheap[:, 0] > 0) == (problem.y == 1))).all()
@@ -189,8 +189,8 @@ def test_several_starts_find_the_good_solution_of_synthetic_2(price):
 
 def test_a_refit_keeps_columns_and_shares_and_undoes_shrinkage():
     H, problem, _ = table(9, n=120, full_share=0.3, units=False)
-    model = fit_linear(H, problem, priced([((c,), 0.04) for c in range(4)], 4), choose_start=best_start)
-    larger = refit(H, problem, model)
+    model = fit_pair(H, problem, priced([((c,), 0.04) for c in range(4)], 4), choose_start=best_start)
+    larger = refit_pair(H, problem, model)
     used = parts(model).cheap[:, 0] != 0
     assert used.any()
     assert not used.all()

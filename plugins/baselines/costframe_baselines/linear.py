@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.gates import Standardized, fit_logistic, scores_of
+from costframe.gates import fit_linear, scores_of
 from costframe.plugin import (
     B1,
     F8,
@@ -27,8 +27,6 @@ from costframe.plugin import (
     deal_folds,
     loss_for,
     sample_by_hash,
-    sum_over_rows,
-    sum_products,
     thread_count,
 )
 from costframe.stagewise import blas_for, find_bank, outputs_on
@@ -37,19 +35,6 @@ from costframe_baselines.price_levels import sets_below_prices
 RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4)  # half of it times squared weights of standardized columns is beside a loss
 _FOLDS, _MOST_ROWS = 5, 20_000  # that choose the ridge, which matters little with more rows
 _LINKS = {0: "identity", 2: "sigmoid"}
-
-
-def fit_linear(H: F8, rows: Rows, n_classes: int, ridge: float) -> F8:
-    """Fit the weights of columns, (n, C), and intercepts: float64 (K, C + 1), the intercepts last."""
-    if n_classes:
-        return fit_logistic(H, rows.y, n_classes, rows.weight, ridge=ridge)
-    weight = rows.weight / rows.total_weight
-    columns = Standardized.of(H, weight)
-    few, mean = columns.columns(H), float(sum_over_rows(rows.y[:, np.newaxis], weight)[0])
-    weighted = few * weight[:, np.newaxis]
-    gram = sum_products(weighted, few) + ridge * np.eye(few.shape[1])
-    found = np.linalg.solve(gram, sum_products(weighted, (rows.y - mean)[:, np.newaxis]))
-    return columns.raw(np.append(found[:, 0], mean)[np.newaxis], H.shape[1])
 
 
 def losses_of(weights: F8, H: F8, rows: Rows, n_classes: int) -> F8:

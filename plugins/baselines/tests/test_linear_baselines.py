@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
-from costframe.gates import fit_logistic
+from costframe.gates import fit_linear
 from costframe_baselines import LinearClassifier, LinearRegressor
 from costframe_baselines import linear as module
 
@@ -59,11 +59,11 @@ def test_its_ridge_regression_is_that_of_scikit_learn(monkeypatch, ridge):
 def test_folds_choose_a_strong_ridge_for_noise_and_a_weak_one_for_clear_rows(monkeypatch):
     chosen = []
 
-    def fit(*args, ridge, **more):
+    def fit(H, rows, n_classes, ridge):
         chosen.append(ridge)
-        return fit_logistic(*args, ridge=ridge, **more)
+        return fit_linear(H, rows, n_classes, ridge)
 
-    monkeypatch.setattr(module, "fit_logistic", fit)
+    monkeypatch.setattr(module, "fit_linear", fit)
     LinearClassifier(COSTS, 0.0).fit(X, np.random.default_rng(3).permutation(Y))
     assert chosen[-1] >= 0.1
     z = table(5, noise=0.05)

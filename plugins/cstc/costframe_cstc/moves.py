@@ -8,8 +8,8 @@ import numpy as np
 from attrs import frozen
 
 from costframe.plugin import B1, F8, LogisticLoss
-from costframe.stagewise import Evaluation, Flow, NormalEquations, SoftTree, best_threshold, fit_at_price
-from costframe_cstc.node_fits import Fitter, refine
+from costframe.stagewise import Evaluation, Flow, NormalEquations, SoftTree, best_threshold, fit_at_price, refine
+from costframe_cstc.node_fits import Fitter
 
 _INFLATIONS = (1.0, 4.0)  # of prices: all rows of a node pay for its route
 _LEAST = 1e-12  # of the largest difference between two sides: a route ignores rows with less

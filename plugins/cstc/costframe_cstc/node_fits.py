@@ -12,18 +12,13 @@ from costframe.plugin import (
     F8,
     I8,
     BankOutputs,
-    PointwiseLoss,
     SampledPrices,
     SquaredLoss,
-    coarse,
     exact_sum,
-    product,
     sum_over_rows,
-    sum_products,
 )
-from costframe.stagewise import Evaluation, NormalEquations, WeightedSum, fit_at_price, minimize_smooth
+from costframe.stagewise import Evaluation, NormalEquations, WeightedSum, fit_at_price, refine
 
-_ROUNDS = 15  # few, so that rounding has no effect
 _SHRINK = 0.5  # a node's ridge is multiplied by its share of the rows to minus this power
 
 
@@ -134,32 +129,3 @@ class NodeFit:
             weights = np.zeros(weights.shape)
             weights[used] = found
         return WeightedSum(prior.weights + weights, prior.constant + constant)
-
-
-def refine(
-    loss: PointwiseLoss, H: F8, target: F8, weight: F8, offset: F8, start: tuple[F8, F8], penalty: float
-) -> tuple[F8, F8]:
-    """Minimize sum_i w_i loss(offset_i + c + D'h_i) / sum_i w_i + penalty / 2 |D|^2: weights (U, M), constants (M,)."""
-    share, width = weight / exact_sum(weight), target.shape[1]
-    mean = sum_over_rows(H, share)
-    centered = H - mean
-    unit = np.sqrt(sum_over_rows(np.square(centered), share))
-    unit = 1.0 / np.where(unit > 0, unit, 1.0)
-
-    def unpack(x: F8) -> tuple[F8, F8]:
-        free = x.reshape(-1, width)
-        return unit[:, np.newaxis] * free[:-1], free[-1]
-
-    def value(x: F8) -> tuple[float, F8]:
-        weights, constant = unpack(x)
-        scores = offset + product(centered, weights) + constant
-        slope = loss.slope(scores, target)
-        by_weight = unit[:, np.newaxis] * (sum_products(centered, share[:, np.newaxis] * slope) + penalty * weights)
-        sums = sum_over_rows(np.column_stack([loss.value(scores, target), slope]), share)
-        total = float(sums[0]) + 0.5 * penalty * float(np.square(weights).sum())
-        return total, np.append(by_weight, sums[1:])
-
-    begin = coarse(np.vstack([start[0] / unit[:, np.newaxis], start[1] + mean @ start[0]]).ravel())
-    found = minimize_smooth(value, begin, {"maxiter": _ROUNDS})
-    weights, constant = unpack(found.x if found.fun <= value(begin)[0] else begin)
-    return weights, constant - mean @ weights
