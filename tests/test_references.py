@@ -142,7 +142,7 @@ def test_a_reference_that_fails_is_left_out_but_not_instead_of_all_algorithms(da
     def fail(*_args, **_more):
         raise cf.CostframeError("no weights")
 
-    monkeypatch.setattr(linear, "fit_logistic", fail)
+    monkeypatch.setattr(linear, "fit_linear", fail)
     few, told = {"parameters": FEW, "cv": 0, "points": 3}, {}
     assert not any("linear" in point.name for point in Frontier.sweep(data, ["cegb"], **few))
     Frontier.sweep(data, ["cegb"], **few, failed=lambda name, error: told.update({name: str(error)}))
