@@ -15,7 +15,7 @@ from costframe.core.plugins import estimator as estimator
 from costframe.core.predictors.certain import certain as certain
 from costframe.core.predictors.fitted import FittedEstimator as FittedEstimator
 from costframe.core.predictors.importances import importances as importances
-from costframe.core.predictors.inquiry import Prediction as Prediction
+from costframe.core.predictors.prediction import Prediction as Prediction
 from costframe.core.predictors.predictor import Predictor as Predictor
 from costframe.core.predictors.stage_tree import StageTree as StageTree
 from costframe.core.predictors.stepped import SteppedPredictor as SteppedPredictor

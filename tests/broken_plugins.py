@@ -336,13 +336,21 @@ class PredictsCodes(StumpsClassifier):
         return super().predict_proba(X).argmax(axis=1)
 
 
+class Contrary(StageTree):
+    """A model whose inquiries decide for the next class."""
+
+    def inquire(self, *asked, **more):
+        inquiry = super().inquire(*asked, **more)
+        inquiry._decision = attrs.evolve(inquiry._decision, classes=np.roll(self.classes, 1))
+        return inquiry
+
+
 @breaks("a_row_has_one_label", "an inquiry is labelled otherwise: row 0")
 class LabelsRowsByARuleOfTheirOwn(StumpsClassifier):
     def fit(self, *data, **more):
         super().fit(*data, **more)
         one = self.predictor_
-        rule = {"_label": lambda model, _value, _walker: f"not {model.classes[0]}"}
-        self.predictor_ = type("Lies", (StageTree,), rule)(one.bank, one.stages, one.costs, classes=one.classes)
+        self.predictor_ = Contrary(one.bank, one.stages, one.costs, classes=one.classes)
         return self
 
 

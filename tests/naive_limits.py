@@ -15,8 +15,8 @@ class LimitedRow:
 
     def __init__(self, tree, prices, limits, by_path, values, paid=((), ())):
         self.tree, self.prices, self.bank, self.by_path, self.values = tree, prices, tree.bank, by_path, values
-        self.limit = limits.max_cost if limits.max_cost == np.inf else exact(limits.max_cost)
-        self.barred, self.bought, self.resources = set(limits.unavailable), set(paid[0]), set(paid[1])
+        self.limit = limits.cap if limits.cap == np.inf else exact(limits.cap)
+        self.barred, self.bought, self.resources = set(limits.barred), set(paid[0]), set(paid[1])
         self.spent, self.used, self.uses, self.weight, self.comparisons = Fraction(0), set(), 0, 0, 0
         self.outputs, self.given_up, self.node, self.read = {}, {}, {}, {}  # by learner
         self.stage, self.route_score, self.reason, self.scores = 0, 0.0, "complete", None

@@ -20,8 +20,8 @@ from test_walks import QUIET
 import costframe as cf
 from costframe import Answer, Route, StageTree, WeakLearnerBank
 from costframe.core.errors import StorageError
-from costframe.core.predictors.classes import likeliest
 from costframe.core.predictors.mixed import MixedPredictor
+from costframe.core.terms.classes import likeliest
 from costframe.plugin import ParameterError, TreeTable
 from costframe.testing.counting import expect_as_reported, inquire
 from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees

@@ -290,7 +290,7 @@ def test_prices_of_errors_that_the_model_does_not_read_are_read_of_frames(unread
 @pytest.mark.parametrize("annotated", [False, True])
 def test_what_rows_acquire_includes_prices_of_errors_as_in_inquiries(unread, annotated, limits):
     model = unread[0]
-    model = AnnotatedPredictor(model, model.costs, model.classes, {}) if annotated else model
+    model = AnnotatedPredictor(model, model.card) if annotated else model
     many, report = cf.predict_many(model, X, **limits), model.cost(X, rounds=True, **limits)
     for acquired in (many.acquired, report.acquired, model.cost(X[["a", "b"]], **limits).acquired):
         assert acquired.tolist() == [[name in row.acquired for name in X] for row in many]
@@ -302,7 +302,7 @@ def test_what_rows_acquire_includes_prices_of_errors_as_in_inquiries(unread, ann
 @pytest.mark.parametrize("annotated", [False, True])
 def test_probabilities_need_no_prices_of_errors(unread, annotated, limits):
     model = unread[0]
-    model = AnnotatedPredictor(model, model.costs, model.classes, {}) if annotated else model
+    model = AnnotatedPredictor(model, model.card) if annotated else model
     without = {"unavailable": ["amount"], **limits}
     likeliest = model.labels(X, **without)
     missed, called = (int(np.flatnonzero((likeliest == label) & (Y == "ill"))[3]) for label in ("well", "ill"))

@@ -15,9 +15,9 @@ from costframe import CostframeError, SteppedPredictor
 from costframe.core.caps import walk_under_limits
 from costframe.core.errors import StageError
 from costframe.core.learners.bits import word_count
-from costframe.core.predictors.inquiry import Ledger
 from costframe.core.prices.exact_prices import exact
-from costframe.core.prices.price_arrays import Limits
+from costframe.core.prices.ledger import Ledger
+from costframe.core.prices.limits import Limits
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.layout import BOUGHT
 from costframe.plugin import FallbackRows, ParameterError, StageStepper, TreeTable
@@ -93,7 +93,7 @@ def test_tables_and_inquiries_walk_as_the_naive_twin(case, data):
     found, names = walk_under_limits(tree, prices, limits, X, by_path=by_path), [*prices.names, *prices.resource_names]
     known = data.draw(st.sets(st.integers(0, len(prices.names) - 1), max_size=2))
     paid = data.draw(st.sets(st.sampled_from(names), max_size=2)) | {prices.names[f] for f in known}
-    own = attrs.evolve(limits, unavailable=limits.unavailable - known)
+    own = attrs.evolve(limits, barred=limits.barred - known)
     for i, row in enumerate(X):
         expect_end(found.rows(slice(i, i + 1)), naive_limits.trips(tree, prices, limits, by_path, row)[0], tree)
         before = Ledger(prices, paid).paid_before

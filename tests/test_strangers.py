@@ -6,7 +6,7 @@ import pytest
 
 import costframe as cf
 from costframe import Predictor, SteppedPredictor
-from costframe.plugin import CostAwareClassifier, ParameterError
+from costframe.plugin import Card, CostAwareClassifier
 
 NAMES = ("age", "blood")
 COSTS = cf.CostModel.of({"age": 1.0, "blood": 5.0}, NAMES)
@@ -24,16 +24,10 @@ class OwnPredictor(Predictor):
 
     inner: SteppedPredictor
 
-    feature_names = NAMES
-    costs = None
+    card = Card(NAMES)
 
-    def predict(self, X, *, max_cost=None, unavailable=()):
-        return self.inner.predict(X, max_cost=max_cost, unavailable=unavailable)
-
-    decision_function = predict
-
-    def begin(self, request):
-        return self.inner.begin(request)
+    def begin(self, terms):
+        return self.inner.begin(terms)
 
 
 class Asking(CostAwareClassifier):
@@ -73,8 +67,7 @@ def test_rows_that_limits_cut_get_the_fallback_and_pay_no_more_than_their_cap(mo
     assert (inquiry.answer.value, inquiry.answer.cost, inquiry.answer.reason) == (pytest.approx(cut), 1.0, "max_cost")
 
 
-def test_an_annotated_predictor_gives_no_scores_under_limits():
+def test_scores_of_a_predictor_without_a_link_are_its_predictions_under_limits_too():
     predictor = Asking(COSTS, own=True).fit(X, Y).predictor_
     assert predictor.decision_function(X).tolist() == predictor.predict(X).tolist()
-    with pytest.raises(ParameterError, match="no scores under limits for a OwnPredictor; use predict"):
-        predictor.decision_function(X, max_cost=1.0)
+    assert predictor.decision_function(X, max_cost=1.0).tolist() == predictor.predict(X, max_cost=1.0).tolist()

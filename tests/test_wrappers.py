@@ -10,7 +10,7 @@ import costframe as cf
 from costframe import SteppedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.predictor import AnnotatedPredictor
-from costframe.plugin import ParameterError
+from costframe.plugin import Card, ParameterError
 
 NAMES = tuple("abcde")
 PRICES = cf.CostModel.of({"a": 0.0, "b": 1.0, "c": 2.0, "d": 1.0, "e": 1.0}, NAMES)
@@ -35,7 +35,9 @@ PREDICTORS = {
     "prepared around certain": cf.certain(PIPED, "class"),
     "certain": cf.certain(TREE, "class"),
     "stepped": SteppedPredictor(NAMES, step, fallback=0.5),
-    "stepped, annotated": AnnotatedPredictor(SteppedPredictor(NAMES, step, fallback=0.5), PRICES, [0, 1], {}),
+    "stepped, annotated": AnnotatedPredictor(
+        SteppedPredictor(NAMES, step, fallback=0.5), Card(NAMES, PRICES, classes=[0, 1])
+    ),
     "planned": cf.estimator("planner", costs=PRICES, random_state=0).fit(TRAIN[:100], Y[:100]).predictor_,
 }
 TAKES_NO_LIMITS = {"certain", "prepared around certain"}
@@ -101,7 +103,9 @@ def test_scores_take_the_limits_that_predictions_take(name):
 
 def test_given_prices_decide_where_a_plan_within_would_have_its_own():
     plan = PREDICTORS["planned"]
-    named = AnnotatedPredictor(plan, cf.CostModel.of({"a": 0, "b": 9, "c": 0.1, "d": 9, "e": 9}, NAMES), [0, 1], {})
+    named = AnnotatedPredictor(
+        plan, Card(NAMES, cf.CostModel.of({"a": 0, "b": 9, "c": 0.1, "d": 9, "e": 9}, NAMES), classes=[0, 1])
+    )
     for row in TEST[:10]:
         inquiry = named.inquire()
         while inquiry.needs:

@@ -118,7 +118,7 @@ def _pairs(model: Any, predictor: Predictor) -> list[Pair]:
         raw, answer = scores, predictor.only_answer if isinstance(predictor, StageTree) else None
         kind = "RawFormulaVal"
         if answer is not None and answer.blends:
-            kind, raw = "RMSEWithUncertainty", predictor.predict
+            kind, raw = "RMSEWithUncertainty", predictor.predict  # type: ignore[assignment] # one that rows are given to
         # A model of the class CatBoost predicts raw values by default.
         named = [(lambda rows: model.predict(rows, prediction_type="Class"), ours, close) for _, ours, close in labels]
         return [(lambda rows: model.predict(rows, prediction_type=kind), raw, _CLOSE), *named]

@@ -11,12 +11,12 @@ from attrs import evolve, frozen
 
 from costframe.core.errors import DataError, ParameterError, quote_names, shown, suggestion
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.predictors.classes import places
 from costframe.core.predictors.fitted import FittedEstimator, kind_of
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.frames import column_names, is_arrow, select_columns
+from costframe.core.terms.classes import places
 from costframe.promises.cascades import DOUBTS, can_defer, can_follow, cascade
 from costframe.promises.choose import Candidate, Judge, safety_of
 from costframe.promises.promise import OF_OTHER, Promise

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from costframe.core.predictors.classes import both_classes
 from costframe.core.predictors.fitted import FittedEstimator
-from costframe.core.predictors.inquiry import Prediction
+from costframe.core.predictors.prediction import Prediction
+from costframe.core.terms.classes import both_classes
 from costframe.sources.logs import to_plain
 
 _MONEY = {

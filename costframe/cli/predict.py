@@ -27,7 +27,7 @@ from costframe.core.cost.report import CostReport
 from costframe.core.errors import ParameterError, format_count, printable, quote_names
 from costframe.core.files import open_atomically
 from costframe.core.piped import STANDARD_STREAM
-from costframe.core.predictors.classes import both_classes
+from costframe.core.terms.classes import both_classes
 from costframe.datasets.table_writing import WRITABLE, table_writer
 
 STANDARD_OUTPUT = Path(STANDARD_STREAM)

@@ -12,10 +12,10 @@ from costframe.core.arrays import F8, I8
 from costframe.core.cost.report import CostReport
 from costframe.core.display import with_error
 from costframe.core.errors import DataError, ParameterError, format_count, printable
-from costframe.core.predictors.classes import places
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import contradicts
+from costframe.core.terms.classes import places
 from costframe.report.model_facts import without_labels
 from costframe.report.tables import mistakes_table
 from costframe.study.estimates import Estimate, estimate_on_rows

@@ -11,7 +11,8 @@ from costframe import engine
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.machine import over_chunks
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits, PriceArrays
+from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
 from costframe.core.stages.layout import KNOWN
@@ -32,12 +33,12 @@ def walk_under_limits(
     caps: F8 | None = None,
 ) -> CappedRows:
     """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), gives each row its own cap."""
-    X, caps = np.ascontiguousarray(X, np.float64), np.full(len(X), limits.max_cost) if caps is None else caps
+    X, caps = np.ascontiguousarray(X, np.float64), np.full(len(X), limits.cap) if caps is None else caps
     layout, bill = tree.layout, tree.bill(prices)
     distinct, place = np.unique(caps, return_inverse=True)
     limit = np.array([bill.limit(cap) for cap in distinct.tolist()], np.uint64).reshape(-1, bill.n_words)[place]
     walk = tree.walk(prices, limited=True)
-    state = walk.begin(by_path, {}, limits.unavailable)
+    state = walk.begin(by_path, {}, limits.barred)
     walk.arrays(state)[2][: len(layout.used)] |= KNOWN
     begin = np.frombuffer(state, np.uint64)
     found = CappedRows.empty(layout, len(X))

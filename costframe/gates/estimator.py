@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self, Unpack
 
@@ -251,11 +251,9 @@ class GatedClassifier(CostAwareClassifier):
         """Train the grid on checked data with validation rows, and check its other arguments."""
 
     @by_partition
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> F8:
+    def decision_function(self, X: Any, **asked: Any) -> F8:
         """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
-        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **terms)
+        scores = super().decision_function(X, **asked)
         tree = behind_preparation(self.predictor_)
         if not isinstance(tree, StageTree) or tree.links != ("identity",):
             return scores
@@ -270,7 +268,7 @@ class GatedClassifier(CostAwareClassifier):
         given = GivenModel(model, columns, proba, self.classes_, seed, hasattr(self, "feature_names_in_"))
         fitted = fit_default(given, data, n_threads) if model is None else given.fit(data)
         self.expensive_ = fitted.model
-        self.expensive_predictor_ = self._of_columns(fitted.tree, data.categories, data.costs)
+        self.expensive_predictor_ = self._of_columns(fitted.tree, data.costs)
         return fitted
 
     def _check_expensive(self, data: TrainingData) -> None:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, printable, quote_names, shown, suggestion
-from costframe.core.predictors.classes import places
 from costframe.core.tables.frames import take_rows
 from costframe.core.tables.row_labels import check_target
+from costframe.core.terms.classes import places
 from costframe.promises.promise import OF_CLASS, OF_MONEY, Promise
 
 

@@ -148,10 +148,10 @@ def _follow_tree(
 
 
 def _follow_plan(plan: PlannedPredictor, X: F8, costs: CostModel, n_jobs: int | None) -> tuple[NDArray[np.int32], I8]:
-    terms, begin = plan.terms(costs), 0
+    terms, begin = plan.terms(costs, n_jobs=n_jobs), 0
     at, last = np.full(X.shape, -1, np.int32), np.zeros(len(X), np.int64)
-    at[:, sorted(terms.first_features)] = 0
-    for part in plan.walk(X, terms, n_jobs):
+    at[:, sorted(plan.plan_terms(terms).first_features)] = 0
+    for part in plan.walk(X, terms):
         for next_stops in part.to.T:
             for to in np.unique(next_stops[next_stops >= 0]):
                 here = np.ix_(begin + np.flatnonzero(next_stops == to), plan.stops[to].features)

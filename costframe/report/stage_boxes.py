@@ -76,11 +76,13 @@ def stage_boxes(
             seen = see_stages(predictor, prices, rows, acquisition, n_jobs)
             per_row = None if model is None else predictor.cost(rows, model, acquisition=acquisition).per_row
     else:
-        terms, stages, word, whose = predictor.terms(model), [s.answer for s in predictor.stops], "stop", "the answered"
+        terms = predictor.terms(model, n_jobs=n_jobs)
+        plan_prices = predictor.plan_terms(terms).prices
+        stages, word, whose = [s.answer for s in predictor.stops], "stop", "the answered"
         if rows is None:
-            seen = summarize_stops(predictor, terms.prices)
+            seen = summarize_stops(predictor, plan_prices)
         else:
-            seen, moves = see_stops(predictor, terms.prices, predictor.walk(rows, terms, n_jobs))
+            seen, moves = see_stops(predictor, plan_prices, predictor.walk(rows, terms))
             per_row = predictor.cost(rows, model).per_row
     for number, (stage, statistics) in enumerate(zip(stages, seen, strict=True)):
         rows_of_stage = np.empty(0, np.int64) if statistics.rows is None else statistics.rows

@@ -10,8 +10,8 @@ import numpy as np
 
 from costframe.core.checks import as_items
 from costframe.core.errors import DataError, InquiryError, ParameterError, shown
-from costframe.core.predictors.inquiry import as_numbers
 from costframe.core.tables.categories import Categories
+from costframe.core.terms.values import as_numbers
 from costframe.sources.error_notes import quote_things
 
 FetchOne = Callable[[tuple[str, ...]], Any]  # feature names -> values by name, or an awaitable of them

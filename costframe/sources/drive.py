@@ -11,7 +11,7 @@ from attrs import frozen
 
 from costframe.core.checks import check_functions, check_number
 from costframe.core.errors import ParameterError, SourceError, shown
-from costframe.core.predictors.inquiry import Prediction
+from costframe.core.predictors.prediction import Prediction
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.tables.frames import is_dask
 from costframe.core.tables.unknown_values import odd_columns, warn_of

@@ -10,7 +10,8 @@ from typing import Any
 from attrs import evolve
 
 from costframe.core.errors import InquiryError, SourceError, printable, quote_names
-from costframe.core.predictors.inquiry import Inquiry, Prediction, supply_inquiries
+from costframe.core.predictors.inquiry import Inquiry, supply_inquiries
+from costframe.core.predictors.prediction import Prediction
 from costframe.sources.rounds import Outcome
 from costframe.sources.terms import RowTerms
 
@@ -31,7 +32,7 @@ class LiveRow:
 
     def __init__(self, terms: RowTerms, number: int = 0) -> None:
         self.terms = terms
-        self._inquiry = terms.inquire(terms.known, 0.0, ())
+        self._inquiry = terms.begin()
         self._values: dict[str, float] = {}  # that came, and NaN for those taken as missing
         self._missing: frozenset[str] = frozenset()
         self._without: frozenset[str] = frozenset()
@@ -149,7 +150,7 @@ class LiveRow:
         self._without = self._without.union(without)
         bought = self._bought(self._missing)
         spent = self.terms.ledger.total(bought)
-        self._inquiry = self.terms.inquire(self._all_known(bought), spent, sorted(self._without))
+        self._inquiry = self.terms.begin_again(self._all_known(bought), spent, sorted(self._without))
 
     def _bought(self, missing: Collection[str]) -> list[int]:
         """Return what came and was not paid for before, and these values taken as missing, as columns."""

@@ -13,8 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from costframe.core.checks import as_path
-from costframe.core.predictors.inquiry import Prediction
+from costframe.core.predictors.prediction import Prediction
 from costframe.core.prices.costs import CostModel
+from costframe.core.terms.terms import ASKED
 from costframe.sources.live_row import LiveRow
 from costframe.sources.terms import RowTerms
 
@@ -102,13 +103,8 @@ def _make_header(terms: RowTerms) -> dict[str, Any]:
     known = terms.known
     if isinstance(known, Mapping):  # here, null is a value that is not at hand, and not one that is missing
         known = {name: MISSING if value != value else value for name, value in known.items()}  # noqa: PLR0124 - NaN
-    plain = {
-        "acquisition": terms.acquisition,
-        "known": known if isinstance(known, Mapping) else list(known),
-        "max_cost": terms.max_cost,
-        "unavailable": list(terms.unavailable),
-        "policies": dict(terms.policies),
-    }
+    plain: dict[str, Any] = {name: getattr(terms.terms, name) for name in ASKED}
+    plain |= {"known": known if isinstance(known, Mapping) else list(known), "policies": dict(terms.policies)}
     return {"costframe": FORMAT, "prices": digest_prices(terms.costs), "terms": plain}
 
 

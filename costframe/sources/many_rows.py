@@ -9,10 +9,9 @@ from typing import Any
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import FittedEstimator, as_predictor
-from costframe.core.predictors.inquiry import Prediction
-from costframe.core.predictors.predictor import Known, Predictor
+from costframe.core.predictors.prediction import Prediction
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import names_of
 from costframe.sources.at_hand import check_replies, rows_fetcher
 from costframe.sources.calls import CallSource
 from costframe.sources.drive import Drive, sources_of_function
@@ -21,7 +20,7 @@ from costframe.sources.event_loop import run
 from costframe.sources.partitions import many_by_partition
 from costframe.sources.predictions import Predictions, as_table, predict_table
 from costframe.sources.sources import Sources
-from costframe.sources.terms import RowTerms, read_known
+from costframe.sources.terms import RowTerms, read_once
 
 
 @many_by_partition
@@ -31,11 +30,8 @@ def predict_many(
     keys: Iterable[Hashable] | None = None,
     costs: object = None,
     *,
-    acquisition: str = "path",
-    known: Known = (),
-    max_cost: float | None = None,
-    unavailable: Iterable[str] = (),
     deadline: float | None = None,
+    **asked: Any,
 ) -> Predictions:
     """Predict many rows: those of an array or a data frame by the engine, others in lockstep.
 
@@ -51,7 +47,7 @@ def predict_many(
     keys : iterable of hashable
         Distinct keys of the rows for a callable source; None for a table. Those of a dask collection are distinct
         within each partition, and each partition's task calls the function.
-    costs, acquisition, known, max_cost, unavailable
+    costs, **asked
         As in `predict_one`, the same for all rows.
     deadline : float, optional
         Seconds after which every row of a callable source has an answer, from what has come until then.
@@ -77,21 +73,20 @@ def predict_many(
         raise ParameterError("source: Sources are for predict_stream, which yields each row as it ends")
     predictor = as_predictor(predictor)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
-    barred = names_of(unavailable)
-    table = as_table(source, keys, predictor, predictor.label_features(prices, barred))
-    paid = read_known(known)
-    limits: dict[str, Any] = {"max_cost": max_cost, "unavailable": barred}
-    begin = partial(predictor.inquire, prices, acquisition, paid, **limits)
+    asked = read_once(asked)
+    table = as_table(source, keys, predictor, predictor.label_features(prices, asked.get("unavailable", ())))
+    begin = partial(predictor.inquire, prices, **asked)
     if deadline is not None and (table is not None or not callable(source)):
         raise ParameterError(f"deadline: has no effect on values at hand, got {shown(source)} as the source")
     if table is not None:
         begin()  # refuses terms that do not fit
-        how = None if list(paid) else ExpectedCost(prices, acquisition=acquisition, **limits)
+        unknown = {name: value for name, value in asked.items() if name != "known"}
+        how = None if list(asked.get("known", ())) else ExpectedCost(prices, **unknown)
         return predict_table(predictor, table, begin, how)
     order, fetch = rows_fetcher(source, keys, predictor.feature_names)
     if deadline is not None:
         sources = sources_of_function(CallSource(source), predictor, deadline)
-        terms = RowTerms.of(predictor, prices, acquisition, paid, max_cost, barred, policies=sources.policies)
+        terms = RowTerms.of(predictor, prices, policies=sources.policies, **asked)
         drive = Drive(terms, sources, deadline)
         return Predictions.of(run(_predict_all(drive, order)), predictor.feature_names)
     inquiries = {key: begin() for key in order}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
 from typing import Any
 
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import FittedEstimator, as_predictor
-from costframe.core.predictors.inquiry import Prediction
-from costframe.core.predictors.predictor import Known, Predictor
+from costframe.core.predictors.prediction import Prediction
+from costframe.core.predictors.predictor import Predictor
 from costframe.sources.at_hand import check_reply, row_fetcher
 from costframe.sources.calls import CallSource
 from costframe.sources.drive import Drive, Observe, sources_of_function
@@ -25,12 +24,9 @@ def predict_one(
     costs: object = None,
     *,
     key: Any = None,
-    acquisition: str = "path",
-    known: Known = (),
-    max_cost: float | None = None,
-    unavailable: Iterable[str] = (),
     deadline: float | None = None,
     observe: Observe | None = None,
+    **asked: Any,
 ) -> Prediction:
     """Predict one row, and fetch from `source` only features that are certainly needed.
 
@@ -80,9 +76,9 @@ def predict_one(
     """
     predictor = as_predictor(predictor)
     if (sources := _as_sources(source, key, deadline, observe, predictor)) is not None:
-        terms = RowTerms.of(predictor, costs, acquisition, known, max_cost, unavailable, policies=sources.policies)
+        terms = RowTerms.of(predictor, costs, policies=sources.policies, **asked)
         return run(Drive(terms, sources, deadline, observe).predict(key))
-    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
+    inquiry = predictor.inquire(costs, **asked)
     fetch = row_fetcher(source, predictor.feature_names)
     values = None
     with annotate_errors(lambda: describe_step(names, values), [inquiry]):
@@ -99,19 +95,16 @@ async def predict_one_async(
     costs: object = None,
     *,
     key: Any = None,
-    acquisition: str = "path",
-    known: Known = (),
-    max_cost: float | None = None,
-    unavailable: Iterable[str] = (),
     deadline: float | None = None,
     observe: Observe | None = None,
+    **asked: Any,
 ) -> Prediction:
     """Predict one row like `predict_one`; the callable may return an awaitable, such as a coroutine."""
     predictor = as_predictor(predictor)
     if (sources := _as_sources(source, key, deadline, observe, predictor)) is not None:
-        terms = RowTerms.of(predictor, costs, acquisition, known, max_cost, unavailable, policies=sources.policies)
+        terms = RowTerms.of(predictor, costs, policies=sources.policies, **asked)
         return await Drive(terms, sources, deadline, observe).predict(key)
-    inquiry = predictor.inquire(costs, acquisition, known, max_cost=max_cost, unavailable=unavailable)
+    inquiry = predictor.inquire(costs, **asked)
     fetch = row_fetcher(source, predictor.feature_names)
     values = None
     with annotate_errors(lambda: describe_step(names, values), [inquiry]):

@@ -21,6 +21,7 @@ from costframe.sources.drive import Ended
 from costframe.sources.predictions import Predictions
 from costframe.sources.sources import Sources
 from costframe.sources.summary import SourcesSummary
+from costframe.sources.terms import read_once
 from costframe.sources.workers import results_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,7 +37,7 @@ def many_by_partition(driver: F) -> F:
             return predictions
         import dask
 
-        predictor, terms = as_predictor(predictor), _read_once(terms)
+        predictor, terms = as_predictor(predictor), read_once(terms)
         if is_dask(source):
             rows = whole_rows(source, predictor.feature_names)
             driver(predictor, one_row(rows)[:0], keys, costs, **terms)  # refuses what is wrong in any partition
@@ -91,7 +92,7 @@ def stream_parts(
             f"partial(Sources.load, 'sources.toml'); got {shown(make)}"
         )
     drive, model = dask.delayed(_drive_part, pure=False), delayed_model(as_predictor(predictor))
-    terms = _read_once(terms)
+    terms = read_once(terms)
     tasks = [drive(driver, model, make, part, costs, terms) for part in _key_partitions(keys)]
     with closing(results_of(tasks)) as parts:
         for _, (ended, end) in parts:
@@ -124,16 +125,6 @@ def _key_partitions(keys: Any) -> list[Any]:
     if isinstance(keys, Delayed) or (not hasattr(keys, "columns") and getattr(keys, "ndim", 1) != 1):
         raise ParameterError(f"keys: expected a dask array (rows,), column or data frame, got {shown(keys)}")
     return blocks(keys)[0]
-
-
-def _read_once(terms: Mapping[str, Any]) -> dict[str, Any]:
-    """Return terms whose iterables can be read by every task."""
-    return {
-        name: value
-        if isinstance(value, str) or hasattr(value, "__len__") or not hasattr(value, "__iter__")
-        else [*value]
-        for name, value in terms.items()
-    }
 
 
 def _predict_part(

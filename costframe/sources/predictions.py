@@ -13,7 +13,8 @@ from costframe.core.arrays import B1, F8, I8
 from costframe.core.cost.expected import ExpectedCost, stack_values
 from costframe.core.errors import DataError, ParameterError, brief, format_count
 from costframe.core.machine import CHUNK
-from costframe.core.predictors.inquiry import Inquiry, Prediction
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.prediction import Prediction
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.tables.rows import as_rows
 from costframe.sources.error_notes import annotate_errors

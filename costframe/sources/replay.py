@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from costframe.core.errors import DataError, InquiryError, printable, shown
-from costframe.core.predictors.inquiry import Prediction
+from costframe.core.predictors.prediction import Prediction
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.terms.terms import ASKED
 from costframe.sources.live_row import LiveRow
 from costframe.sources.logs import FORMAT, INFINITE, MISSING, digest_prices
 from costframe.sources.rounds import Outcome
 from costframe.sources.terms import RowTerms
 
-_TERMS = ("acquisition", "known", "max_cost", "unavailable", "policies")
+_TERMS = (*ASKED, "policies")
 
 
 def read_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:

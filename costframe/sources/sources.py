@@ -208,7 +208,7 @@ class Sources:
             Only the lookups of the features that it may read are opened. It walks a few made-up rows, so that it
             is laid out; functions in it are called.
         costs, **terms
-            As later in `predict_one`: prices, and `acquisition`, `known`, `max_cost` and `unavailable`. Others may need
+            As later in `predict_one`: prices, and what else is asked of rows. Others may need
             another layout.
 
         Returns

@@ -8,7 +8,7 @@ from typing import Any
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import FittedEstimator, as_predictor
-from costframe.core.predictors.predictor import Known, Predictor
+from costframe.core.predictors.predictor import Predictor
 from costframe.sources.drive import Drive, Ended, Observe, key_blocks
 from costframe.sources.event_loop import run
 from costframe.sources.partitions import stream_by_partition
@@ -26,12 +26,9 @@ def predict_stream(
     costs: object = None,
     *,
     in_flight: int = IN_FLIGHT,
-    acquisition: str = "path",
-    known: Known = (),
-    max_cost: float | None = None,
-    unavailable: Iterable[str] = (),
     deadline: float | None = None,
     observe: Observe | None = None,
+    **asked: Any,
 ) -> Generator[Ended, None, None]:
     """Predict many rows over sources, and yield each as it ends, in any order.
 
@@ -47,7 +44,7 @@ def predict_stream(
     keys : iterable of hashable, or of mappings of str to hashable
         Keys of the rows; read block by block. A key may come again. The rows of a dask array, column or data frame (of
         mappings) end partition by partition, while further tasks run. A lost worker's partition begins, and pays, anew.
-    costs, acquisition, known, max_cost, unavailable
+    costs, **asked
         As in `predict_one`, the same for all rows.
     in_flight : int
         Rows of a block.
@@ -71,7 +68,7 @@ def predict_stream(
         If no lookup serves a feature that the model may read, or its table or place is not there; before the first row.
     """
     model = _check_sources(sources, predictor)
-    terms = RowTerms.of(model, costs, acquisition, known, max_cost, unavailable, policies=sources.policies)
+    terms = RowTerms.of(model, costs, policies=sources.policies, **asked)
     drive = Drive(terms, sources, deadline, observe)
     size = check_number("in_flight", in_flight, low=1, whole=True)
     run(drive.open())
@@ -92,16 +89,13 @@ async def predict_stream_async(
     costs: object = None,
     *,
     in_flight: int = IN_FLIGHT,
-    acquisition: str = "path",
-    known: Known = (),
-    max_cost: float | None = None,
-    unavailable: Iterable[str] = (),
     deadline: float | None = None,
     observe: Observe | None = None,
+    **asked: Any,
 ) -> AsyncIterator[Ended]:
     """Predict many rows like `predict_stream`, in the running event loop."""
     model = _check_sources(sources, predictor)
-    terms = RowTerms.of(model, costs, acquisition, known, max_cost, unavailable, policies=sources.policies)
+    terms = RowTerms.of(model, costs, policies=sources.policies, **asked)
     drive = Drive(terms, sources, deadline, observe)
     size = check_number("in_flight", in_flight, low=1, whole=True)
     await drive.open()

@@ -8,7 +8,7 @@ from typing import Any
 
 from costframe.core.checks import needed
 from costframe.core.errors import ParameterError, shown
-from costframe.core.predictors.inquiry import Prediction
+from costframe.core.predictors.prediction import Prediction
 from costframe.sources.live_row import LiveRow
 from costframe.sources.sources import Sources, Watch
 

@@ -3,71 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
-from attrs import field, frozen
+from attrs import frozen
 
-from costframe.core.predictors.inquiry import Inquiry, Ledger
-from costframe.core.predictors.predictor import Known, Predictor, RowRequest
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.row_rule import RowRule
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.exact_prices import left_of
-from costframe.core.prices.price_arrays import as_cap, names_of
+from costframe.core.prices.ledger import Ledger
+from costframe.core.terms.terms import Known, Terms
 
 
-def read_known(known: Known) -> Known:
-    """Return what rows have paid for, as every row reads it: a mapping, or a tuple of names."""
-    return known if isinstance(known, Mapping) else names_of(known, "known", ", or these with values")
+def read_once(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is asked of rows with lists in place of iterables that can be read only once."""
+    return {
+        name: value
+        if isinstance(value, str) or hasattr(value, "__len__") or not hasattr(value, "__iter__")
+        else [*value]
+        for name, value in asked.items()
+    }
 
 
 @frozen(eq=False)
 class RowTerms:
-    """What all rows of a call have in common; see `predict_one` for the arguments."""
+    """What all rows of a call have in common; see `predict_one` for what is asked."""
 
     predictor: Predictor
-    costs: CostModel
-    acquisition: str = "path"
-    known: Known = field(default=(), converter=read_known)
-    max_cost: float | None = field(default=None, converter=as_cap)
-    unavailable: tuple[str, ...] = field(default=(), converter=names_of)
-    policies: Mapping[str, str] = field(factory=dict)  # what a row does without a feature that did not come
-
-    ledger: Ledger = field(init=False)
-    resource_names: tuple[str, ...] = field(init=False)
-    columns: dict[str, int] = field(init=False)
-    priced: tuple[str, ...] = field(init=False)  # prices of errors, which cannot be missing
-
-    def __attrs_post_init__(self) -> None:
-        request = RowRequest.of(self.predictor, self.costs, self.acquisition, self.known, None, ())
-        object.__setattr__(self, "ledger", request.ledger)
-        object.__setattr__(self, "resource_names", request.prices.resource_names)
-        object.__setattr__(self, "columns", {name: f for f, name in enumerate(self.predictor.feature_names)})
-        object.__setattr__(self, "priced", self.predictor.error_columns(self.costs))
+    rule: RowRule
+    policies: Mapping[str, str]  # what a row does without a feature that did not come
 
     @classmethod
-    def of(
-        cls,
-        predictor: Predictor,
-        costs: object = None,
-        acquisition: str = "path",
-        known: Known = (),
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-        *,
-        policies: Mapping[str, str],
-    ) -> Self:
+    def of(cls, predictor: Predictor, costs: object = None, *, policies: Mapping[str, str], **asked: Any) -> Self:
         """Check what a caller asks of all rows of a call: prices are resolved, iterables are read once."""
-        prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
-        return cls(predictor, prices, acquisition, known, max_cost, unavailable, policies)
+        return cls(predictor, predictor.row_rule(costs, **asked), policies)
+
+    @property
+    def terms(self) -> Terms:
+        """What is asked of each row."""
+        return self.rule.terms
+
+    @property
+    def costs(self) -> CostModel:
+        """The prices."""
+        return self.terms.costs
+
+    @property
+    def known(self) -> Known:
+        """What rows have paid for before, as a mapping or a tuple of names."""
+        return self.terms.known
+
+    @property
+    def ledger(self) -> Ledger:
+        """Prices for a row, and what it has paid for before."""
+        return self.terms.ledger
+
+    @property
+    def resource_names(self) -> tuple[str, ...]:
+        """Names of all resources."""
+        return self.terms.prices.resource_names
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Column of each feature."""
+        return self.predictor.card.column
+
+    @cached_property
+    def priced(self) -> tuple[str, ...]:
+        """Names of columns that are prices of errors, which cannot be missing."""
+        return self.predictor.error_columns(self.costs)
 
     @property
     def asked(self) -> tuple[str, ...]:
         """Features that a row may ask for."""
-        spared = {*self.known, *self.unavailable}
+        spared = {*self.known, *self.terms.unavailable}
         return tuple(name for name in self.predictor.label_features(self.costs) if name not in spared)
 
-    def inquire(self, known: Known, spent: float, unavailable: Iterable[str]) -> Inquiry:
-        """Begin an inquiry that may still spend what is left of the cap."""
-        cap = None if self.max_cost is None else left_of(self.max_cost, spent)
-        return self.predictor.inquire(
-            self.costs, self.acquisition, known, max_cost=cap, unavailable=(*self.unavailable, *unavailable)
-        )
+    def begin(self) -> Inquiry:
+        """Begin the inquiry of a row."""
+        return self.rule.inquiry(self.predictor.begin(self.terms))
+
+    def begin_again(self, known: Known, spent: float, without: Iterable[str]) -> Inquiry:
+        """Begin the inquiry of a row that has spent something, with what it knows by now, without some features."""
+        terms = self.terms.left(self.predictor.card, known, spent, without)
+        return RowRule(self.predictor.card, terms).inquiry(self.predictor.begin(terms))

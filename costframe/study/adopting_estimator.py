@@ -14,12 +14,12 @@ from costframe.adoption.adopting import adopt
 from costframe.adoption.classes import labels_for, require_probabilities
 from costframe.adoption.foreign import describe_error
 from costframe.core.errors import AdoptionError, CostframeError, DataError, ParameterError, quote_names
-from costframe.core.predictors.classes import places
 from costframe.core.predictors.fitted import FittedEstimator, kind_of
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import contradicts
 from costframe.core.tables.frames import column_names
+from costframe.core.terms.classes import places
 from costframe.study.rows import StudyRows
 
 

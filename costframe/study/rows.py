@@ -15,10 +15,10 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from costframe.core.arrays import I8
 from costframe.core.errors import DataError, ParameterError, shown
-from costframe.core.predictors.classes import places
 from costframe.core.tables.frames import is_arrow, take_rows
 from costframe.core.tables.row_labels import check_nested, check_queries, check_target, check_weights, exact_labels
 from costframe.core.tables.rows import as_frame
+from costframe.core.terms.classes import places
 from costframe.datasets import dataset
 
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out

@@ -8,7 +8,7 @@ from typing import Any
 
 from costframe.core.arrays import F8
 from costframe.core.cost.expected import CostReport
-from costframe.core.predictors.inquiry import Prediction
+from costframe.core.predictors.prediction import Prediction
 from costframe.core.prices.costs import CostModel
 from costframe.testing.case import expect, same_bits
 

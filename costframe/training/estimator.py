@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, printable, shown
-from costframe.core.predictors.classes import both_classes, one_margin
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.partitions import by_partition
 from costframe.core.tables.row_labels import check_queries, check_target
+from costframe.core.terms.classes import both_classes, one_margin
 from costframe.training.scoring import ndcg_at_5
 from costframe.training.shell import CostAwareEstimator
 
@@ -39,29 +39,23 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     kind = "classifier"
 
     @by_partition
-    def predict_proba(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> F8:
+    def predict_proba(self, X: Any, **asked: Any) -> F8:
         """Return class probabilities: float64 (rows, K)."""
-        return both_classes(self._ask("predict", X, max_cost, unavailable, terms))
+        return both_classes(self._ask("predict", X, asked))
 
     @by_partition
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> F8:
+    def decision_function(self, X: Any, **asked: Any) -> F8:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
-        return one_margin(self._ask("decision_function", X, max_cost, unavailable, terms))
+        return one_margin(self._ask("decision_function", X, asked))
 
     @by_partition
-    def predict(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[Any]:
+    def predict(self, X: Any, **asked: Any) -> NDArray[Any]:
         """Return the class of each row: of least expected error cost where prices have errors, else the likeliest.
 
         Other `costs` decide by their errors.
         """
         check_is_fitted(self, "predictor_")
-        return self._ask("labels", X, max_cost, unavailable, terms)
+        return self._ask("labels", X, asked)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy."""
@@ -142,7 +136,7 @@ class CostAwareRanker(CostAwareEstimator):
         rows = self._read(X)
         queries = None if qid is None else check_queries(qid, len(rows), "qid")
         grades = self._encode(y, len(rows), "y", first=False)
-        return ndcg_at_5(grades, self._ask("predict", rows, None, (), {}), None, queries)
+        return ndcg_at_5(grades, self._ask("predict", rows, {}), None, queries)
 
     def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> F8:
         del first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
@@ -17,12 +16,13 @@ from costframe.core.cost.report import CostReport
 from costframe.core.errors import ParameterError, shown
 from costframe.core.machine import limit_threads
 from costframe.core.predictors.importances import gains
-from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.limits import LIMITS
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.partitions import by_partition
+from costframe.core.terms.terms import OF_PLANS
 from costframe.training.row_reader import RowReader
 
 
@@ -75,65 +75,69 @@ class Predicting(RowReader):
         y_or_costs: Any = None,
         *,
         y: ArrayLike | None = None,
-        acquisition: str = "path",
+        costs: object = None,
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
         latency: bool = False,
-        max_cost: float | None = None,
-        unavailable: Iterable[str] = (),
-        costs: object = None,
-        **terms: Any,
+        **asked: Any,
     ) -> CostReport:
         """Return the exact cost of predicting rows, with labels also that of errors; see `Predictor.cost`.
 
-        Labels may be given by position, and so may prices that name their features.
-        No row pays more than `max_cost` or buys `unavailable` features and resources; the report marks rows answered
-        early as `cut`. `costs` replace the estimator's prices; a plan also accepts another `tradeoff`.
+        Labels may be given by position, and so may prices that name their features. No row pays more than `max_cost` or
+        buys `unavailable` features and resources; the report marks rows answered early as `cut`. `costs` replace the
+        estimator's prices; `acquisition` is as for `Predictor.cost`, and a plan also accepts another `tradeoff`.
         """
         check_is_fitted(self, "predictor_")
         y, costs = tell_apart(y_or_costs, y, costs, self.predictor_.feature_names)
-        how: dict[str, Any] = {
-            "acquisition": acquisition, "sample_weight": sample_weight, "rounds": rounds, "latency": latency,
-            "max_cost": max_cost, "unavailable": unavailable, **self._terms(terms),
-        }  # fmt: skip
+        asked = self._check(asked, "acquisition")
         rows, prices = self._read(X), self.costs_ if costs is None else costs
         with self._own_threads():
-            return self.predictor_.cost(rows, y=y, costs=prices, **how)
+            return self.predictor_.cost(
+                rows, y=y, costs=prices, sample_weight=sample_weight, rounds=rounds, latency=latency, **asked
+            )
 
     @by_partition
-    def predict(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> NDArray[Any]:
-        """Return predictions, or scores of a ranking: float64 (rows,)."""
-        return self._ask("predict", X, max_cost, unavailable, terms)
+    def predict(self, X: Any, **asked: Any) -> NDArray[Any]:
+        """Return predictions, or scores of a ranking: float64 (rows,).
 
-    def _ask(
-        self, method: str, X: Any, max_cost: float | None, unavailable: Iterable[str], terms: dict[str, Any]
-    ) -> F8:
+        Parameters
+        ----------
+        X : float64 (rows, d), or data frame
+        max_cost : float, optional
+            Hard cap on the cost of each row; see `Predictor.inquire`.
+        unavailable : iterable of str
+            Unavailable features and resources.
+        costs, tradeoff : optional
+            Prices, and loss accepted per unit of cost, in place of its own, for a plan.
+        """
+        return self._ask("predict", X, asked)
+
+    def _ask(self, method: str, X: Any, asked: dict[str, Any]) -> F8:
         """Call a method of the predictor for checked rows; any model decides its labels by other prices of errors."""
         rows, decide = self._read(X), {}
-        if method == "labels" and (costs := terms.get("costs")) is not None:
+        if method == "labels" and (costs := asked.get("costs")) is not None:
             prices = CostModel.of(costs, self.predictor_.feature_names)
             if self.costs_.errors != prices.errors:
                 decide = {"costs": prices}
-        if terms:
-            terms = self._terms({name: value for name, value in terms.items() if name not in decide}) | decide
+        if asked:
+            asked = self._check({name: value for name, value in asked.items() if name not in decide}) | decide
         with self._own_threads():
-            found: F8 = getattr(self.predictor_, method)(rows, max_cost=max_cost, unavailable=unavailable, **terms)
+            found: F8 = getattr(self.predictor_, method)(rows, **asked)
         return found
 
     def _own_threads(self) -> AbstractContextManager[None]:
         """Limit the threads to those that the estimator's `n_jobs` allows."""
         return limit_threads(getattr(self, "n_jobs", None))
 
-    def _terms(self, terms: dict[str, Any]) -> dict[str, Any]:
-        """Return the terms of a prediction; refuse those of a plan if the predictor is not one."""
-        for name, value in terms.items():
-            if name not in {"costs", "tradeoff"}:
-                raise ParameterError(f"{name}: expected max_cost, unavailable, costs or tradeoff, got {shown(name)}")
-            if value is not None and not isinstance(behind_preparation(self.predictor_), PlannedPredictor):
+    def _check(self, asked: dict[str, Any], *further: str) -> dict[str, Any]:
+        """Return what is asked of rows without what is None; refuse unknown names, and what only a plan takes."""
+        known = (*LIMITS, *further, *OF_PLANS)
+        for name, value in asked.items():
+            if name not in known:
+                raise ParameterError(f"{name}: expected {', '.join(known[:-1])} or {known[-1]}, got {shown(name)}")
+            if value is not None and name in OF_PLANS and not self.predictor_.card.plans:
                 raise ParameterError(
                     f"{name}: expected None, for {type(self).__name__} was trained for its own prices and tradeoff and "
                     f"only a plan takes others when it predicts; got {shown(value)}"
                 )
-        return {name: value for name, value in terms.items() if value is not None}
+        return {name: value for name, value in asked.items() if value is not None}

@@ -8,6 +8,7 @@ from copy import copy
 from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar, Unpack, cast
 
+from attrs import evolve
 from numpy.typing import ArrayLike
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +18,7 @@ from costframe.core.errors import CostModelError, DataError, ParameterError, Plu
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.tables.categories import Categories, coded_features
+from costframe.core.tables.categories import coded_features
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import is_dask
 from costframe.core.workers import Workers
@@ -269,9 +270,8 @@ class CostAwareEstimator(Predicting):
         if rows is not None:
             rows = rows if self._parts is None else self._parts.columns(rows)
             known = FallbackRows.of(rows.X, rows.weight, rows.workers)
-        predictor = self._of_columns(predictor, self._columns.categories, costs, known)
         self.costs_ = costs if self._parts is None else self._parts.costs
-        predictor = predictor.with_classes(getattr(self, "classes_", None))
+        predictor = self._of_columns(predictor, costs, known)
         if known is not None:
             predictor = predictor.with_fallbacks(known.X, known.weight)
         self._gains = None if known is None else Gains(predictor, known)
@@ -282,15 +282,14 @@ class CostAwareEstimator(Predicting):
         self._keep(predictor, data.costs, data.train)
         return path if self._parts is None else cast("Path", DatedPath(path, self._parts))
 
-    def _of_columns(
-        self, predictor: Predictor, categories: Categories, costs: CostModel, known: FallbackRows | None = None
-    ) -> Predictor:
+    def _of_columns(self, predictor: Predictor, costs: CostModel, known: FallbackRows | None = None) -> Predictor:
         """Return a trained predictor as one of X's columns, with labels and prices, also if it reads parts of dates."""
-        if self._parts is None:
-            return predictor.with_categories(categories).with_costs(costs)
-        if self._parts.read_by(predictor):
+        if self._parts is not None and self._parts.read_by(predictor):
             predictor = self._parts.before(predictor, known)
-        return predictor.with_categories(categories).with_costs(self._parts.costs)
+        costs = costs if self._parts is None else self._parts.costs
+        categories, classes = self._columns.categories, getattr(self, "classes_", None)
+        card = evolve(predictor.card, categories=categories, costs=costs, classes=classes)
+        return predictor.with_card(card)
 
     def with_predictor(self, predictor: Predictor, *, tradeoff: float, **fitted: Any) -> Self:
         """Return a copy that is the fitted estimator of another predictor, trained on the same data.

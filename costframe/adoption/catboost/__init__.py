@@ -38,11 +38,11 @@ from costframe.adoption.trees import one_answer
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError, shown
 from costframe.core.learners.tree_table import TreeTable
-from costframe.core.predictors.classes import as_texts
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import Blend
 from costframe.core.stages.links import Part as BlendPart
 from costframe.core.tables.hashed_labels import HashedLabels
+from costframe.core.terms.classes import as_texts
 
 _GZIP, _MAGIC = b"\x1f\x8b", b"CBM1"
 _CONVERT = """

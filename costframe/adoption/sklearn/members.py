@@ -23,7 +23,6 @@ from costframe.adoption.sklearn.terms import SCORED, Term, add_terms
 from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins import registry
-from costframe.core.predictors.classes import one_margin
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -31,6 +30,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.links import Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.restored_rows import ReadsNumbers
+from costframe.core.terms.classes import one_margin
 
 Ask = Literal["predict", "decision_function"]
 

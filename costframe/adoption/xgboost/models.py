@@ -27,10 +27,10 @@ from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import PLAIN, WHOLE_FLOAT32, TreeTable
-from costframe.core.predictors.classes import as_texts
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.float32_margins import Float32Margins
 from costframe.core.stages.stages import Answer
+from costframe.core.terms.classes import as_texts
 
 _TREE_FIELDS = (
     "base_weights", "categories", "categories_nodes", "categories_segments", "categories_sizes", "default_left", "id",

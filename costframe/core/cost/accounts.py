@@ -45,7 +45,7 @@ class Account:
     @classmethod
     def of(cls, tree: Priced, costs: CostModel, X: F8, n_jobs: int | None = None) -> Account:
         """Evaluate a stage tree whose features are X's columns."""
-        prices = costs.select(tree.feature_names)
+        prices = costs.select(tree.card.feature_names)
         report = ExpectedCost(costs.without_errors()).evaluate(tree, X, n_jobs=n_jobs)
         acquired = np.asarray(report.acquired, np.bool_)
         computed = report.per_row - _acquisition(acquired, prices)

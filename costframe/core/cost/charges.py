@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.caps import walk_under_limits
-from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import bits_of
 from costframe.core.machine import CHUNK, over_chunks
 from costframe.core.prices.needs import Needs
-from costframe.core.prices.price_arrays import Limits, PriceArrays
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Route
+from costframe.core.terms.terms import Terms
 
 _CELLS = 1 << 24  # of a table of rows and resources
 
@@ -233,28 +233,20 @@ def _rows_at_once(prices: PriceArrays) -> int:
     return max(1, min(CHUNK, _CELLS // max(1, len(prices.resource_cost))))
 
 
-def charge_tree(
-    tree: StageModel,
-    prices: PriceArrays,
-    X: F8,
-    weight: F8,
-    how: ExpectedCost,
-    limits: Limits | None,
-    n_jobs: int | None,
-) -> Charges:
+def charge_tree(tree: StageModel, X: F8, weight: F8, terms: Terms) -> Charges:
     """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
+    prices, limits, n_jobs = terms.prices, terms.limits, terms.n_jobs
     if limits is not None and not tree.cannot_bind(limits, prices):
-        by_path = how.acquisition == "path"
-        rows = walk_under_limits(tree, prices, limits, X, by_path=by_path, n_jobs=n_jobs)
+        rows = walk_under_limits(tree, prices, limits, X, by_path=terms.by_path, n_jobs=n_jobs)
         return _charge_capped(tree, prices, X, rows, weight)
-    marks, soft = tree.marks(prices, how.acquisition), how.routing == "soft"
+    marks, soft = tree.marks(prices, terms.acquisition), terms.is_soft
     learners = learners_at(tree, prices) if soft else _sum_first(tree, tree.weights[1])
     needs = prices.direct_needs.restrict(tree.layout.used)
     acquired = None if soft else np.zeros(X.shape, np.bool_)
 
     def chunk(part: slice) -> Charges:
         if acquired is None:
-            return soft_charges(tree, prices, marks, how.steepness, X[part], weight[part], learners)
+            return soft_charges(tree, prices, marks, terms.steepness, X[part], weight[part], learners)
         return hard_charges(tree, prices, marks, X[part], weight[part], learners, needs, acquired[part])
 
     most = _rows_at_once(prices) if soft else CHUNK

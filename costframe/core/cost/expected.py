@@ -13,51 +13,40 @@ from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_flag, check_number
 from costframe.core.cost.report import Charges, CostReport
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, shown
-from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import as_cap, names_of
-from costframe.core.stages.ends import Ends
+from costframe.core.prices.limits import as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
-from costframe.core.tables.categories import Categories
 from costframe.core.tables.row_labels import check_weights
 from costframe.core.tables.rows import as_rows
+from costframe.core.terms.card import Card
+from costframe.core.terms.decision import error_columns, error_costs
+from costframe.core.terms.terms import ROUTINGS, Terms
 
 __all__ = ["CostReport", "ExpectedCost"]
 
-ROUTINGS = ("hard", "soft")
+_ASKED = ("routing", "acquisition", "steepness", "max_cost", "unavailable", "tradeoff")
 
 
 class Priced(Protocol):
     """What an evaluator reads of a predictor; see `Predictor`."""
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Columns of the rows it predicts."""
-
-    @property
-    def categories(self) -> Categories:
-        """Labels of each feature whose categories are texts."""
+    def card(self) -> Card:
+        """What describes it."""
 
     @property
     def used_features(self) -> tuple[str, ...]:
         """Names of the features that it may read."""
 
-    def error_columns(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
-        """Names of the columns that are prices of errors."""
-
     def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
-        """Names of the features on which labels depend."""
+        """Return the features on which labels depend."""
 
-    @property
-    def costs(self) -> CostModel | None:
-        """Default prices."""
+    def terms(self, costs: object = None, **asked: Any) -> Terms:
+        """Make and check what is asked of rows."""
 
-    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
+    def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows."""
 
-    def error_costs(self, X: F8, y: ArrayLike, ends: Ends, how: ExpectedCost) -> F8:
-        """Return what the answers for rows cost where the truth is y."""
-
-    def replay(self, X: F8, costs: CostModel, how: ExpectedCost) -> list[tuple[int, float]]:
+    def replay(self, X: F8, terms: Terms) -> list[tuple[int, float]]:
         """Return the trips to the sources of each row, and its milliseconds."""
 
 
@@ -80,6 +69,8 @@ class ExpectedCost:
         Hard cap on the cost of each row; for hard routing only, like `unavailable`.
     unavailable : iterable of str
         Unavailable features and resources; see `Predictor.inquire`.
+    tradeoff : float, optional
+        A plan's loss accepted per unit of cost in place of its own.
     """
 
     costs: object = None
@@ -88,6 +79,7 @@ class ExpectedCost:
     steepness: float | None = field(default=None, kw_only=True)
     max_cost: float | None = field(default=None, kw_only=True, converter=as_cap)
     unavailable: tuple[str, ...] = field(default=(), kw_only=True, converter=names_of)
+    tradeoff: float | None = field(default=None, kw_only=True)
 
     @routing.validator
     def _known_routing(self, _attribute: Attribute[str], value: str) -> None:
@@ -108,16 +100,6 @@ class ExpectedCost:
         given = {each.name: shown(getattr(self, each.name)) for each in fields(type(self))}
         usual = {each.name: shown(each.default) for each in fields(type(self))}
         return brief(self, *(f"{name}={value}" for name, value in given.items() if value != usual[name]))
-
-    @property
-    def row_terms(self) -> dict[str, Any]:
-        """What is asked of the inquiry of each row; see `Predictor.inquire`."""
-        return {"acquisition": self.acquisition, "max_cost": self.max_cost, "unavailable": self.unavailable}
-
-    @property
-    def limited(self) -> bool:
-        """Whether rows may be cut: there is a cap, or something is unavailable."""
-        return self.max_cost is not None or bool(self.unavailable)
 
     def evaluate(
         self,
@@ -160,39 +142,40 @@ class ExpectedCost:
             raise ParameterError(
                 f"predictor: expected a Predictor, such as an estimator's predictor_, got {shown(predictor)}"
             )
-        model = self._prices(predictor, X)
-        used = predictor.used_features
+        terms, card, used = self._terms(predictor, X, n_jobs), predictor.card, predictor.used_features
+        model = terms.costs
         if y is not None or rounds or latency:
-            used = predictor.label_features(model, self.unavailable if y is None else ())
-        rows = as_rows(X, predictor.feature_names, predictor.categories, used)
+            used = predictor.label_features(model, terms.unavailable if y is None else ())
+        rows = as_rows(X, card.feature_names, card.categories, used)
         weight = _weights(sample_weight, len(rows))
         if y is not None and (shape := _shape(y)) != (len(rows),):
             raise DataError(f"y: expected one label a row, shape ({len(rows)},), got {shape}; prices are `costs`")
-        prices = model.select(predictor.feature_names)
         for name, wanted in (("rounds", rounds), ("latency", latency), ("y", y is not None)):
-            if wanted and self.routing == "soft":
+            if wanted and terms.is_soft:
                 raise ParameterError(f"{name}: rows of a softened routing go all ways; use routing='hard'")
         if latency and not model.has_times:
             raise ParameterError("latency: the prices have no times; give features or resources a `time`")
-        charges = predictor.charges(rows, model, weight, self, n_jobs)
-        if free := set(predictor.error_columns(model, self.unavailable)):  # inquiries ask for them, too
+        charges = predictor.charges(rows, weight, terms)
+        if too := set(error_columns(card, model.errors, terms.unavailable)):  # inquiries ask for them, too
             acquired = charges.acquired.copy()
-            acquired[:, [name in free for name in predictor.feature_names]] = 1
+            acquired[:, [name in too for name in card.feature_names]] = 1
             charges = evolve(charges, acquired=acquired, rounds=None)
         counted, times = charges.rounds if rounds else None, None
         if latency or (rounds and counted is None):
-            ends = predictor.replay(rows, model, self)
+            ends = predictor.replay(rows, terms)
             counted = np.array([trips for trips, _ in ends], np.int64) if rounds else None
             times = np.array([time for _, time in ends]) if latency else None
-        report = CostReport.of(prices, charges, weight, counted, times)
+        report = CostReport.of(terms.prices, charges, weight, counted, times)
         if y is None:
             return report
-        return report.with_errors(predictor.error_costs(rows, y, report.ends, evolve(self, costs=model)), weight)
+        errors = error_costs(card, model.errors, terms.unavailable, rows, y, report.ends)
+        return report.with_errors(errors, weight)
 
-    def _prices(self, predictor: Priced, X: Any) -> CostModel:
-        """Return the prices, of these or the predictor's own."""
+    def _terms(self, predictor: Priced, X: Any, n_jobs: int | None) -> Terms:
+        """Return what is asked of the rows of a predictor, at these prices or its own."""
+        asked = {name: getattr(self, name) for name in _ASKED}
         try:
-            return CostModel.of(predictor.costs if self.costs is None else self.costs, predictor.feature_names)
+            return predictor.terms(self.costs, n_jobs=n_jobs, **asked)
         except CostModelError as error:
             if _shape(self.costs) != _shape(X)[:1]:
                 raise

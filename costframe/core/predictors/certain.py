@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, evolve
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from costframe import engine
 from costframe.core.arrays import F8
 from costframe.core.cost.charges import charge_masks
-from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
 from costframe.core.errors import ParameterError, shown
 from costframe.core.gains import Gains
 from costframe.core.predictors.fitted import FittedEstimator, what_is
 from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.predictor import Alike, Predictor, RowRequest
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.error_prices import ErrorPrices
-from costframe.core.prices.price_arrays import Limits, PriceArrays
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.certain import CertainRows, Goal, Until, certain_rows, certain_walk, lay_out_bounds
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
@@ -33,7 +30,8 @@ from costframe.core.stages.layout import COMPARISONS, USES, WEIGHT
 from costframe.core.stages.links import squeeze
 from costframe.core.stages.stage_model import RowWalk
 from costframe.core.stages.step import StageStepper
-from costframe.core.tables.rows import as_rows
+from costframe.core.terms.card import Card
+from costframe.core.terms.terms import Terms
 
 __all__ = ["CertainPredictor", "certain"]
 
@@ -57,7 +55,7 @@ def certain(model: Any, until: Until) -> Any:
     Returns
     -------
     Predictor, or FittedEstimator for an estimator
-        It refuses `max_cost`, `unavailable`, `acquisition="learner"` and soft routing. It is not saved: save the model.
+        It refuses limits, `acquisition="learner"` and soft routing. It is not saved: save the model.
 
     Raises
     ------
@@ -88,7 +86,7 @@ def _wrap(predictor: Predictor, until: Until) -> Predictor:
 
 
 @define(eq=False, frozen=True, repr=False)
-class CertainPredictor(Alike):
+class CertainPredictor(Predictor):
     """A sum of learners whose rows end as soon as they are certain; see `certain`."""
 
     inner: StageTree
@@ -97,15 +95,16 @@ class CertainPredictor(Alike):
     def __attrs_post_init__(self) -> None:
         self.goal  # noqa: B018 - refuses what does not fit
 
-    @property
-    def like(self) -> StageTree:
-        """The sum of learners."""
-        return self.inner
+    @cached_property
+    def card(self) -> Card:
+        """What describes it: the card of the sum; of its facts, when rows end."""
+        card = self.inner.card
+        facts = f"until {shown(self.until)}", *card.facts
+        return evolve(card, facts=facts, ends_at_class=isinstance(self.until, str))
 
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """When rows end, and the size of the sum, for its `repr`."""
-        return (f"until {shown(self.until)}", *self.inner.facts)
+    def with_card(self, card: Card) -> CertainPredictor:
+        """Return the same model with another card; see `Predictor.with_card`."""
+        return evolve(self, inner=self.inner.with_card(card))
 
     @property
     def used_features(self) -> tuple[str, ...]:
@@ -117,7 +116,7 @@ class CertainPredictor(Alike):
         """What must be certain of a row's scores."""
         own = self.inner.own_classes
         slack = 0.0 if own is None else own.slack
-        return Goal.of(self.until, self.inner.stages, knows_classes=self.classes is not None, slack=slack)
+        return Goal.of(self.until, self.inner.stages, knows_classes=self.inner.classes is not None, slack=slack)
 
     @cached_property
     def _bounds(self) -> engine.Record:
@@ -134,63 +133,31 @@ class CertainPredictor(Alike):
             self._walks[prices] = certain_walk(self.inner.layout, self._bounds, self.goal, prices, exact)
         return self._walks[prices]
 
-    def with_costs(self, costs: CostModel | None) -> CertainPredictor:
-        """Return the same model with other prices of its own."""
-        return evolve(self, inner=self.inner.with_costs(costs))
-
-    def with_classes(self, classes: ArrayLike | None) -> CertainPredictor:
-        """Return the same model with labels of its classes."""
-        return evolve(self, inner=self.inner.with_classes(classes))
-
     def only_used_features(self) -> CertainPredictor:
         """Return the same model for rows, and prices, of the features that its learners read."""
         return evolve(self, inner=self.inner.only_used_features())
 
-    def predict(
-        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> F8:
-        """Predict rows at the model's own prices; see `StageTree.predict`. It takes no limits."""
-        return self.predict_ends(X, n_jobs=n_jobs, max_cost=max_cost, unavailable=unavailable).predictions
+    def evaluate(self, X: F8, terms: Terms) -> Ends:
+        """Predict rows; see `Predictor.evaluate`. It takes no limits."""
+        _check_terms(terms)
+        found = certain_rows(self.walk(terms.prices), X, terms.n_jobs)
+        ends = self._ends_of(found, X)
+        exits = np.zeros(len(X), np.int64)
+        places = None if self.inner.own_classes is None else lambda: ends.places
+        return Ends(lambda: squeeze(ends.predictions), places, lambda: self.inner.margins(found.scores, exits))
 
-    def predict_ends(self, X: Any, **terms: Any) -> Ends:
-        """Return predictions and classes of rows; see `Predictor.predict_ends`. It takes no limits."""
-        rows, found = self._walk_rows(X, **terms)
-        ends = self._ends_of(found, rows)
-        return Ends(squeeze(ends.predictions), ends.places)
-
-    def decision_function(
-        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> F8:
-        """Score rows at the model's own prices; see `StageTree.decision_function`. It takes no limits."""
-        rows, found = self._walk_rows(X, n_jobs, max_cost, unavailable)
-        return self.inner.margins(found.scores, np.zeros(len(rows), np.int64))
-
-    def decide(self, ends: Ends, X: Any, costs: object = None, unavailable: Iterable[str] = ()) -> NDArray[Any]:
-        """Return the class of each row; see `Predictor.decide`. Prices cannot decide where a class is certain."""
-        self._refuse(self._errors(costs))
-        return super().decide(ends, X, costs, unavailable)
-
-    def _refuse(self, errors: ErrorPrices | None) -> None:
-        if isinstance(self.until, str) and errors is not None:
-            raise ParameterError(
-                f"certain: rows end when their likeliest class is certain ({shown(self.until)}), not that of least "
-                "expected error cost; use the model itself, or prices without errors"
-            )
-
-    def begin(self, request: RowRequest) -> StageStepper:
+    def begin(self, terms: Terms) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`. It takes no limits."""
-        _check_terms(request.limits, request.acquisition)
-        self._refuse(request.costs.errors)
-        prices, paid = request.prices, request.ledger.paid_before
-        return StageStepper.begin(self.inner, prices, True, request.values, paid=paid, walk=self.walk(prices))
+        _check_terms(terms)
+        prices, paid = terms.prices, terms.ledger.paid_before
+        return StageStepper.begin(self.inner, prices, True, terms.values, paid=paid, walk=self.walk(prices))
 
-    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
+    def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`. Learners left unfinished cost their comparisons only."""
-        if how.routing == "soft":
-            raise ParameterError("routing: expected 'hard' for rows that end when they are certain, got 'soft'")
-        prices = costs.select(self.feature_names)
-        _check_terms(Limits.of(how.max_cost, how.unavailable, prices), how.acquisition)
-        rows = certain_rows(self.walk(prices), X, n_jobs)
+        terms.check_hard("expected 'hard' for rows that end when they are certain, got 'soft'")
+        _check_terms(terms)
+        prices = terms.prices
+        rows = certain_rows(self.walk(prices), X, terms.n_jobs)
         charges = charge_masks(
             self.inner,
             prices,
@@ -219,20 +186,11 @@ class CertainPredictor(Alike):
         """Return the ends of rows, with predictions (rows, K)."""
         return self.inner.ends_of(found.scores, np.zeros(len(X), np.int64), X, found.early)
 
-    def _walk_rows(
-        self, X: Any, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> tuple[F8, CertainRows]:
-        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
-        prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
-        _check_terms(Limits.of(max_cost, unavailable, prices))
-        return rows, certain_rows(self.walk(prices), rows, n_jobs)
 
-
-def _check_terms(limits: Limits | None, acquisition: str = "path") -> None:
-    if limits is not None:
-        raise ParameterError("max_cost or unavailable: rows end when they are certain or by limits; give one, not both")
-    if acquisition != "path":
+def _check_terms(terms: Terms) -> None:
+    terms.check_unlimited("rows end when they are certain or by limits; give one, not both")
+    if not terms.by_path:
         raise ParameterError(
             "acquisition: expected 'path' for rows that end when they are certain, as a tree acquired as a whole "
-            f"leaves nothing open; got {acquisition!r}"
+            f"leaves nothing open; got {terms.acquisition!r}"
         )

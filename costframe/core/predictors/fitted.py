@@ -16,11 +16,11 @@ from costframe.core.cost.partition_costs import cost_by_partition
 from costframe.core.cost.report import CostReport
 from costframe.core.errors import CostframeError, ParameterError, brief, shown
 from costframe.core.numerals import DECIMALS
-from costframe.core.predictors.classes import both_classes, one_margin
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.partitions import by_partition
+from costframe.core.terms.classes import both_classes, one_margin
 
 KINDS = ("classifier", "regressor", "ranker")
 
@@ -63,8 +63,8 @@ def _kind(predictor: Predictor) -> str:
 class FittedEstimator:
     """A fitted classifier, regressor or ranker: what `cf.load` gives back of a saved estimator.
 
-    It predicts labels where its predictor gives probabilities. Further arguments of its methods, such as `max_cost`,
-    are those of the predictor's.
+    It predicts labels where its predictor gives probabilities. Further arguments of its methods, such as
+    limits, are those of the predictor's.
 
     Parameters
     ----------

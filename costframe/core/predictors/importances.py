@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from costframe.core.arrays import F8
 from costframe.core.checks import check_choice
-from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
 from costframe.core.gains import as_shares, gain_shares
 from costframe.core.predictors.fitted import FittedEstimator, as_predictor
@@ -55,8 +54,8 @@ def importances(
     if by == "gain":
         shares = gains(predictor, FallbackRows(rows, weight), model_costs)
     else:
-        charges = predictor.charges(rows, model_costs, weight, ExpectedCost(model_costs))
-        shares = money_shares(charges, model_costs.select(predictor.feature_names), weight)
+        terms = predictor.terms(model_costs)
+        shares = money_shares(predictor.charges(rows, weight, terms), terms.prices, weight)
     order = np.argsort(-shares, kind="stable")
     return {predictor.feature_names[f]: float(shares[f]) for f in order.tolist()}
 

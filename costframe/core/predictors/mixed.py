@@ -14,28 +14,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import B1, F8
 from costframe.core.checks import check_number
-from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
 from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown
 from costframe.core.gains import Gains
 from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.predictor import Alike, Predictor, RowRequest
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.predictors.replay import inquiry_of
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import ZERO, Limits, names_of
+from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.ends import Ends, join_ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.row_draws import draw
 from costframe.core.tables.row_hashes import hash_table
-from costframe.core.tables.rows import as_names, as_rows
+from costframe.core.tables.rows import as_names
+from costframe.core.terms.card import Card
+from costframe.core.terms.terms import Terms
 
 __all__ = ["MixedPredictor"]
 
-_ALIKE = ("feature_names", "categories", "costs", "half")
+_ALIKE = ("feature_names", "categories", "costs", "half", "classes", "ends_at_class")
 
 
 @define(eq=False, frozen=True, repr=False)
-class MixedPredictor(Alike):
+class MixedPredictor(Predictor):
     """Two predictors of the same features; the second one answers about a share of the rows, the first one the others.
 
     A hash of a row's values of some free features draws its predictor: by chance, and yet the same one each time. Mean
@@ -68,55 +70,40 @@ class MixedPredictor(Alike):
         check_number("share", self.share, high=1.0)
         for name in ("first", "second"):
             _check_part(name, getattr(self, name))
+        cards = self.first.card, self.second.card
         for what in _ALIKE:
-            one, other = getattr(self.first, what), getattr(self.second, what)
-            if one != other:
-                raise ParameterError(f"second: expected the {what} of the first, {shown(one)}, got {shown(other)}")
-        one, other = self.first.classes, self.second.classes
-        if (one is None) != (other is None) or not np.array_equal(one, other):
-            raise ParameterError(f"second: expected the classes of the first, {shown(one)}, got {shown(other)}")
-        if not self.by or len(set(self.by)) < len(self.by) or not self.place.keys() >= set(self.by):
+            expected, given = (getattr(card, what) for card in cards)
+            if not np.array_equal(expected, given) if what == "classes" else expected != given:
+                raise ParameterError(f"second: expected the {what} of the first, {shown(expected)}, got {shown(given)}")
+        if not self.by or len(set(self.by)) < len(self.by) or not self.card.column.keys() >= set(self.by):
             raise ParameterError(
                 f"by: expected distinct features of the predictors ({quote_names(self.feature_names, 6)}), "
                 f"got {quote_names(self.by)}"
             )
-        self._check_free(CostModel.of(self.costs, self.feature_names))
+        self._check_free(self.card.prices)
 
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """The share and both predictors, for its `repr`."""
-        names = (type(each).__name__ for each in (self.first, self.second))
-        return (f"{self.share:.1%} by the second of {' and '.join(names)}",)
+    @cached_property
+    def card(self) -> Card:
+        """What describes it: the card of both predictors; of its facts, the share and both."""
+        first: Card = self.first.card
+        plans = first.plans and self.second.card.plans
+        kinds = " and ".join(type(model).__name__ for model in (self.first, self.second))
+        return evolve(first, plans=plans, facts=(f"{self.share:.1%} by the second of {kinds}",))
+
+    def with_card(self, card: Card) -> MixedPredictor:
+        """Return the same model with another card; see `Predictor.with_card`."""
+        return evolve(self, first=self.first.with_card(card), second=self.second.with_card(card))
 
     @property
     def sure_features(self) -> tuple[str, ...]:
         """Names of features that both predictors read in every row."""
         return tuple(name for name in self.first.sure_features if name in self.second.sure_features)
 
-    @property
-    def like(self) -> Predictor:
-        """The first predictor, whose features, prices and classes are those of both."""
-        first: Predictor = self.first
-        return first
-
     @cached_property
     def used_features(self) -> tuple[str, ...]:
         """Features that one of both may read, and those of `by`."""
         used = {*self.first.used_features, *self.second.used_features, *self.by}
         return tuple(name for name in self.feature_names if name in used)
-
-    @cached_property
-    def place(self) -> dict[str, int]:
-        """Column of each feature."""
-        return {name: f for f, name in enumerate(self.feature_names)}
-
-    def with_costs(self, costs: CostModel | None) -> MixedPredictor:
-        """Return the same model with other prices of its own."""
-        return evolve(self, first=self.first.with_costs(costs), second=self.second.with_costs(costs))
-
-    def with_classes(self, classes: ArrayLike | None) -> MixedPredictor:
-        """Return the same predictor with labels of its classes."""
-        return evolve(self, first=self.first.with_classes(classes), second=self.second.with_classes(classes))
 
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> MixedPredictor:
         """Return the same model, both of whose predictors answer rows that limits cut; see `Predictor`."""
@@ -129,43 +116,26 @@ class MixedPredictor(Alike):
             raise ParameterError("qid: rows of a query depend on each other, and a mixture parts them")
         return self
 
-    def predict(self, X: Any, **terms: Any) -> F8:
-        """Predict rows; see `Predictor.predict`. Further terms are those of both predictors."""
-        parts, second = self._ask("predict", X, terms)
-        return _in_order(parts, second)
-
-    def labels(self, X: Any, **terms: Any) -> NDArray[Any]:
-        """Return the class of each row; see `Predictor.labels`."""
-        parts, second = self._ask("labels", X, terms)
-        return _in_order(parts, second)
-
-    def predict_ends(self, X: Any, **terms: Any) -> Ends:
-        """Return predictions and classes of rows; see `Predictor.predict_ends`."""
-        parts, second = self._ask("predict_ends", X, terms)
-        return join_ends(parts, self.half, lambda arrays: _in_order(arrays, second))
-
-    def decision_function(self, X: Any, **terms: Any) -> F8:
-        """Score rows; see `Predictor.decision_function`."""
-        parts, second = self._ask("decision_function", X, terms)
-        return _in_order(parts, second)
-
-    def begin(self, request: RowRequest, **terms: Any) -> MixedWalker:
-        """Return a walker for one row; see `Predictor.begin`. Further terms are those of both predictors."""
+    def evaluate(self, X: F8, terms: Terms) -> Ends:
+        """Predict rows; see `Predictor.evaluate`."""
         self._check_terms(terms)
-        self._check_free(request.costs)
-        asked = request.costs, request.acquisition, request.known
-        terms |= {"max_cost": request.max_cost, "unavailable": request.unavailable}
-        begun = tuple(each.inquire(*asked, **terms) for each in (self.first, self.second))
-        return MixedWalker(self, begun, _unavailable(request.limits), request.values)
+        second = self.second_answers(X, terms.barred)
+        parts = [model.evaluate(X[rows], terms) for model, rows in ((self.first, ~second), (self.second, second))]
+        return join_ends(parts, self.card.half, lambda arrays: _in_order(arrays, second))
 
-    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
+    def begin(self, terms: Terms) -> MixedWalker:
+        """Return a walker for one row; see `Predictor.begin`."""
+        self._check_terms(terms)
+        begun = tuple(inquiry_of(model, terms) for model in (self.first, self.second))
+        return MixedWalker(self, begun, terms.barred, terms.values)
+
+    def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`. The two stages are the predictors."""
-        self._check_free(costs)
-        prices = costs.select(self.feature_names)
-        gone = _unavailable(Limits.of(how.max_cost, how.unavailable, prices))
+        self._check_terms(terms)
+        prices, gone = terms.prices, terms.barred
         second = self.second_answers(X, gone)
         one, other = (
-            model.charges(X[rows], costs, weight[rows], how, n_jobs)
+            model.charges(X[rows], weight[rows], terms)
             for model, rows in ((self.first, ~second), (self.second, second))
         )
 
@@ -182,7 +152,7 @@ class MixedPredictor(Alike):
             return _in_order(filled, second)
 
         given = [Ends(np.asarray(each.predictions), each.places) for each in (one, other)]
-        ends = join_ends(given, self.half, lambda arrays: _in_order(arrays, second))
+        ends = join_ends(given, self.card.half, lambda arrays: _in_order(arrays, second))
         hashed, total = self.available_columns(gone), weight.sum()
         acquired, by_feature = join("acquired"), one.feature_weight + other.feature_weight
         by_resource = one.resource_weight + other.resource_weight
@@ -212,14 +182,14 @@ class MixedPredictor(Alike):
 
     def second_answers(self, X: F8, gone: frozenset[int] = frozenset()) -> B1:
         """Return which rows, float64 (n, d), the second predictor answers: bool (n,); columns in `gone` are missing."""
-        columns = [self.place[name] for name in self.by]
+        columns = [self.card.column[name] for name in self.by]
         values = X[:, columns]  # a copy; `hash_table` takes zeros of both signs, and all NaN, as equal
         values[:, [f in gone for f in columns]] = np.nan
         return draw(hash_table(values), self.share, 0)
 
     def available_columns(self, gone: frozenset[int]) -> list[int]:
         """Return the columns of `by` that are not in `gone`."""
-        return [f for f in (self.place[name] for name in self.by) if f not in gone]
+        return [f for f in (self.card.column[name] for name in self.by) if f not in gone]
 
     def _check_free(self, costs: CostModel) -> None:
         if paid := [name for name in self.by if costs.full_cost([name]) > 0]:
@@ -228,28 +198,13 @@ class MixedPredictor(Alike):
                 f"got {costs.full_cost(paid):g}"
             )
 
-    def _check_terms(self, terms: Mapping[str, Any]) -> None:
+    def _check_terms(self, terms: Terms) -> None:
         """Refuse terms that would not have their meaning for both predictors."""
-        if terms.get("tradeoff") is not None:
+        if terms.tradeoff is not None:
             raise ParameterError(
-                f"tradeoff: expected None, as each predictor of a mixture has its own, got {shown(terms['tradeoff'])}"
+                f"tradeoff: expected None, as each predictor of a mixture has its own, got {shown(terms.tradeoff)}"
             )
-
-    def _ask(self, method: str, X: Any, terms: dict[str, Any]) -> tuple[list[Any], B1]:
-        """Call a method of both predictors, each for the rows that it answers; return also which the second has."""
-        self._check_terms(terms)
-        costs = CostModel.of(self.costs if terms.get("costs") is None else terms["costs"], self.feature_names)
-        self._check_free(costs)
-        if "unavailable" in terms:
-            terms["unavailable"] = names_of(terms["unavailable"])
-        used = self.used_features
-        if method == "labels":
-            used = self.label_features(costs, terms.get("unavailable", ()))
-        rows = as_rows(X, self.feature_names, self.categories, used)
-        limits = Limits.of(terms.get("max_cost"), terms.get("unavailable", ()), costs.select(self.feature_names))
-        second = self.second_answers(rows, _unavailable(limits))
-        parts = [(self.first, rows[~second]), (self.second, rows[second])]
-        return [getattr(model, method)(some, **terms) for model, some in parts], second
+        self._check_free(terms.costs)
 
 
 def _check_part(name: str, model: Any) -> None:
@@ -258,10 +213,6 @@ def _check_part(name: str, model: Any) -> None:
         raise ParameterError(f"{name}: expected a predictor that is no mixture itself, got a {type(inner).__name__}")
     if not isinstance(model, Predictor):
         raise ParameterError(f"{name}: expected a predictor, got {type(model).__name__}")
-
-
-def _unavailable(limits: Limits | None) -> frozenset[int]:
-    return frozenset() if limits is None else limits.unavailable
 
 
 def _in_order(parts: Sequence[NDArray[Any]], second: B1) -> NDArray[Any]:
@@ -296,7 +247,7 @@ class MixedWalker:
             number, inquiry = self._draw() if drawn is None else drawn
             inquiry = copy(inquiry)
             while inquiry.needs and not (wanted := {*self._columns(inquiry)} - values.keys()):
-                inquiry.supply({name: values[model.place[name]] for name in inquiry.needs})
+                inquiry.supply({name: values[model.card.column[name]] for name in inquiry.needs})
             self._drawn, self.evaluated = (number, inquiry), inquiry.evaluated
             wanted = wanted if inquiry.needs else set()
         self.needs = tuple(sorted(wanted))
@@ -325,10 +276,10 @@ class MixedWalker:
         return self._drawn[1].answer.reason
 
     def _draw(self) -> tuple[int, Inquiry]:
-        row = np.full((1, len(self._model.place)), np.nan)
+        row = np.full((1, len(self._model.card.column)), np.nan)
         row[0, list(self._values)] = list(self._values.values())
         number = int(self._model.second_answers(row, self._gone)[0])
         return number, self._begun[number]
 
     def _columns(self, inquiry: Inquiry) -> frozenset[int]:
-        return frozenset(self._model.place[name] for name in inquiry.needs)
+        return frozenset(self._model.card.column[name] for name in inquiry.needs)

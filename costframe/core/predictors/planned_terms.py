@@ -1,4 +1,4 @@
-"""Terms of a plan: prices, tradeoff, cap, and unavailable features; and what rows have paid for on these terms."""
+"""Terms as a plan uses them: prices of sets, tradeoff, cap and reachable stops; and what rows paid for on them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from attrs import frozen
 from costframe import engine
 from costframe.core.arrays import B1, I8
 from costframe.core.learners.bits import members
-from costframe.core.prices.price_arrays import Limits
+from costframe.core.prices.limits import COMPLETE, CUT, UNAVAILABLE, Limits
 from costframe.core.stages.stops import StopPrices
-
-COMPLETE, CUT, UNAVAILABLE = engine.constants("complete", "by_cap", "by_absence")
 
 
 class Place:
@@ -27,13 +25,13 @@ class Place:
 
 
 @frozen(eq=False)
-class Terms:
+class PlanTerms:
     """Terms that decide, with the models' gains, the next stops of rows; items are features and resources."""
 
     prices: StopPrices
     tradeoff: float  # loss accepted per unit of cost
     limited: bool  # whether there is a cap or an unavailable feature
-    max_cost: float  # cap on the cost of one row, infinite without one
+    cap: float  # cap on the cost of one row, infinite without one
     known: int  # items paid for before the first stop
     reachable: B1  # (m,): stops whose features are all available
     first_features: frozenset[int]  # that a row has at stop 0: those of its set that are available and affordable
@@ -46,27 +44,27 @@ class Terms:
     @lru_cache(maxsize=256)  # for every inquiry
     def of(
         prices: StopPrices, tradeoff: float, limits: Limits | None = None, *, known: int = 0, planned: bool = False
-    ) -> Terms:
+    ) -> PlanTerms:
         """Make terms from prices, tradeoff and limits; `known` are items paid for."""
         d, begun = len(prices.prices.cost), COMPLETE
         limited, limits = limits is not None, limits or Limits()
         first, paid = list[int](), known
         sets = [set(members(bundle & (1 << d) - 1)) for bundle in prices.bundles]
         for f in sorted(sets[0]):
-            if f in limits.unavailable:
+            if f in limits.barred:
                 begun = UNAVAILABLE
-            elif limits.max_cost < np.inf and prices.total((paid | prices.items([f])) & ~known) > limits.max_cost:
+            elif limits.cap < np.inf and prices.total((paid | prices.items([f])) & ~known) > limits.cap:
                 begun = max(begun, CUT)
             else:
                 first.append(f)
                 paid |= prices.items([f])
-        return Terms(
+        return PlanTerms(
             prices,
             tradeoff,
             limited,
-            limits.max_cost,
+            limits.cap,
             known,
-            reachable=np.array([not each & limits.unavailable for each in sets]),
+            reachable=np.array([not each & limits.barred for each in sets]),
             first_features=frozenset(first),
             first_missing=tuple(sorted(sets[0].difference(first))),
             first_paid=paid,
@@ -78,7 +76,7 @@ class Terms:
 class PaidSets:
     """Sets of items that rows have paid for, in the order in which stops and rows come to them."""
 
-    def __init__(self, terms: Terms, first: Iterable[int]) -> None:
+    def __init__(self, terms: PlanTerms, first: Iterable[int]) -> None:
         self._terms, self.sets, self._place = terms, list[int](), dict[int, int]()
         self._after: list[list[int]] = []  # the place of each set with the items of each stop, -1 if it is not there
         for paid in first:
@@ -88,9 +86,9 @@ class PaidSets:
     def _pack(self) -> engine.Record:
         terms, bundles, total = self._terms, self._terms.prices.bundles, self._terms.prices.total
         can_pay = np.ones((len(self.sets), len(bundles)), np.bool_)
-        if terms.max_cost < np.inf:
+        if terms.cap < np.inf:
             owed = ([(had | each) & ~terms.known for each in bundles] for had in self.sets)
-            can_pay[:] = [[total(items) <= terms.max_cost for items in each] for each in owed]
+            can_pay[:] = [[total(items) <= terms.cap for items in each] for each in owed]
         with np.errstate(over="ignore", invalid="ignore"):
             price = terms.tradeoff * np.stack([terms.prices.to_stops(had) for had in self.sets])
         return engine.PaidSets(np.array(self._after, np.int64), price, can_pay, terms.reachable, terms.planned)

@@ -17,10 +17,10 @@ from costframe.core.arrays import F8, I8
 from costframe.core.cost.report import Charges, sum_charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.machine import over_chunks
-from costframe.core.predictors.planned_terms import COMPLETE, PaidSets, Place, Terms
+from costframe.core.predictors.planned_terms import PaidSets, Place, PlanTerms
+from costframe.core.prices.limits import COMPLETE, REASONS
 from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.stages import Answer
-from costframe.core.stages.step import REASONS
 from costframe.core.stages.stops import PlanLayout
 
 
@@ -54,7 +54,7 @@ MOST_STEPS = 1024  # sets of paid items whose steps are kept
 class PlannedWay:
     """What single rows through a plan on the same terms have in common: their first state, and the engine's steps."""
 
-    def __init__(self, plan: PlanLayout, terms: Terms) -> None:
+    def __init__(self, plan: PlanLayout, terms: PlanTerms) -> None:
         self.plan, self.terms = plan, terms
         self.n_place, self.width = Place.KNOWN + word_count(plan.shape[0]), sum(plan.shape)  # words of a row's parts
         self.begun: PlannedState | None = None  # of rows without known values, once there is one
@@ -184,14 +184,14 @@ class PlannedRows:
         return values
 
 
-def walk_table(plan: PlanLayout, terms: Terms, X: F8, n_jobs: int | None = None) -> list[PlannedRows]:
+def walk_table(plan: PlanLayout, terms: PlanTerms, X: F8, n_jobs: int | None = None) -> list[PlannedRows]:
     """Send rows, float64 (n, d), from stop to stop; return the results of parts of the table, at least one."""
     if len(X) == 0:
         return [_walk(plan, terms, X)]
     return over_chunks(lambda part: _walk(plan, terms, X[part]), len(X), n_jobs)
 
 
-def _walk(plan: PlanLayout, terms: Terms, X: F8) -> PlannedRows:
+def _walk(plan: PlanLayout, terms: PlanTerms, X: F8) -> PlannedRows:
     n, d = X.shape
     first = [0, 0, terms.first_reason, bool(terms.first_features), Place.ARRIVES, *[-1] * word_count(d)]
     rows, places = np.empty((n, sum(plan.shape))), np.tile(np.array(first, np.int64), (n, 1))
@@ -217,7 +217,7 @@ def _carry_rows(plan: PlanLayout, paid: PaidSets, supplied: F8, rows: F8, places
 
 
 def planned_charges(
-    parts: Sequence[PlannedRows], terms: Terms, weight: F8, linked: Callable[[PlannedRows], F8]
+    parts: Sequence[PlannedRows], terms: PlanTerms, weight: F8, linked: Callable[[PlannedRows], F8]
 ) -> Charges:
     """Charge rows after their walk through a plan, part by part; `linked` converts scores to predictions."""
     ends = np.cumsum([len(part.exits) for part in parts])
@@ -227,7 +227,7 @@ def planned_charges(
     ])  # fmt: skip
 
 
-def _charge(part: PlannedRows, terms: Terms, weight: F8, predictions: F8) -> Charges:
+def _charge(part: PlannedRows, terms: PlanTerms, weight: F8, predictions: F8) -> Charges:
     d = len(terms.prices.prices.cost)
     bought = np.zeros((len(part.paid), terms.prices.prices.n_items))
     for account, items in enumerate(part.paid):

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import define, evolve
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from costframe.core.arrays import F8
-from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.gains import Gains
 from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.predictors.predictor import Known, Predictor, RowRequest, check_costs
+from costframe.core.predictors.predictor import AnnotatedPredictor, Predictor
+from costframe.core.predictors.replay import inquiry_of
 from costframe.core.prices.costs import CostModel, ThroughPrices
-from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.tables.categories import Categories
 from costframe.core.tables.preparation import Preparation
-from costframe.core.tables.rows import as_rows
+from costframe.core.terms.card import Card
+from costframe.core.terms.terms import Known, Terms
 
 
 @lru_cache(maxsize=64)  # every inquiry asks for it
@@ -70,13 +69,26 @@ class PreparedPredictor(Predictor):
                 f"inner: expected a predictor of the made columns {self.preparation.names}, "
                 f"got one of {self.inner.feature_names}"
             )
-        check_costs(self.costs, self.feature_names)
-        _through(CostModel.of(self.costs, self.feature_names), self.preparation)
+        _through(self.card.prices, self.preparation)
 
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """The predictor within, for its `repr`."""
-        return (type(self.inner).__name__, *self.inner.facts)
+    @cached_property
+    def card(self) -> Card:
+        """What describes it: raw columns, their categories and prices; else, the card of the inner predictor."""
+        own: Card = self.inner.card
+        preparation = self.preparation
+        facts = type(self.inner).__name__, *own.facts
+        return evolve(
+            own,
+            feature_names=preparation.feature_names,
+            categories=preparation.categories,
+            costs=self.costs,
+            facts=facts,
+        )
+
+    def with_card(self, card: Card) -> Predictor:
+        """Return the same model with another card; see `Predictor.with_card`."""
+        priced = evolve(self, costs=card.costs, inner=self.inner.with_classes(card.classes))
+        return priced if card.categories == self.categories else AnnotatedPredictor(priced, card)
 
     @property
     def sure_features(self) -> tuple[str, ...]:
@@ -86,47 +98,16 @@ class PreparedPredictor(Predictor):
     @cached_property
     def priced(self) -> Any:
         """The inner predictor at the own prices."""
-        costs = CostModel.of(self.costs, self.feature_names)
-        return self.inner.with_costs(_through(costs, self.preparation).costs)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The raw columns."""
-        return self.preparation.feature_names
-
-    @property
-    def categories(self) -> Categories:
-        """Labels of each raw column whose categories are texts, by name."""
-        return self.preparation.categories
+        return self.inner.with_costs(_through(self.card.prices, self.preparation).costs)
 
     @property
     def used_features(self) -> tuple[str, ...]:
         """Raw columns behind the made columns that the inner predictor reads, in column order."""
         return self.preparation.read_by(self._used)
 
-    @property
-    def classes(self) -> NDArray[Any] | None:
-        """Labels of the classes, those of the inner predictor."""
-        found: NDArray[Any] | None = self.inner.classes
-        return found
-
-    @property
-    def half(self) -> float:
-        """The prediction above which a row is of the second of two classes: the inner predictor's."""
-        found: float = self.inner.half
-        return found
-
-    def with_costs(self, costs: CostModel | None) -> PreparedPredictor:
-        """Return the same model with other prices of its own."""
-        return evolve(self, costs=costs)
-
-    def with_classes(self, classes: ArrayLike | None) -> PreparedPredictor:
-        """Return the same predictor with labels of its classes."""
-        return evolve(self, inner=self.inner.with_classes(classes))
-
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> PreparedPredictor:
         """Return the same model whose inner predictor answers rows that limits cut, learned from raw rows."""
-        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
+        rows = self.as_rows(X)
         return evolve(self, inner=self.priced.with_fallbacks(self.preparation.fill(rows, self._used), sample_weight))
 
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
@@ -134,57 +115,24 @@ class PreparedPredictor(Predictor):
         inner = self.inner.of_queries(qid)
         return self if inner is self.inner else evolve(self, inner=inner)
 
-    def predict(self, X: Any, **terms: Any) -> F8:
-        """Predict raw rows; see `Predictor.predict`. Further terms are the inner predictor's."""
-        return np.asarray(self._ask("predict", X, **terms))
-
-    def labels(self, X: Any, *, costs: object = None, **terms: Any) -> NDArray[Any]:
-        """Return the class of each raw row; see `Predictor.labels`. Prices of errors may be raw columns."""
-        errors, prices = self._errors(costs), dict[str, Any]()
-        if costs is not None:
-            prices["costs"] = _through(CostModel.of(costs, self.feature_names), self.preparation).costs
-        if errors is None or not errors.columns:
-            return np.asarray(self._ask("labels", X, **prices, **terms))
-        bought = prices if isinstance(self.inner, PlannedPredictor) else {}
-        return self.decide(self._ask("predict_ends", X, **bought, **terms), X, costs, terms.get("unavailable", ()))
-
-    def predict_ends(self, X: Any, **terms: Any) -> Ends:
-        """Return predictions and classes of raw rows; see `Predictor.predict_ends`."""
-        found: Ends = self._ask("predict_ends", X, **terms)
+    def evaluate(self, X: F8, terms: Terms) -> Ends:
+        """Predict raw rows; see `Predictor.evaluate`. Made columns that the inner predictor does not read are NaN."""
+        found: Ends = self.priced.evaluate(self.preparation.fill(X, self._used), self._inner_terms(terms))
         return found
 
-    def decision_function(self, X: Any, **terms: Any) -> F8:
-        """Score raw rows; see `Predictor.decision_function`. Further terms are the inner predictor's."""
-        return np.asarray(self._ask("decision_function", X, **terms))
+    def begin(self, terms: Terms) -> PreparedWalker:
+        """Return a walker for one raw row; see `Predictor.begin`."""
+        columns = {f: np.array([value]) for f, value in terms.values.items()}
+        return PreparedWalker(inquiry_of(self.priced, self._inner_terms(terms)), self.preparation, columns)
 
-    def begin(self, request: RowRequest, **terms: Any) -> PreparedWalker:
-        """Return a walker for one raw row; see `Predictor.begin`. Further terms are the inner predictor's."""
-        through, limits = _through(request.costs, self.preparation), request.limits
-        columns = {f: np.array([value]) for f, value in request.values.items()}
-        inner = self.priced.inquire(
-            through.costs,
-            request.acquisition,
-            self._inner_known(through, request, columns),
-            max_cost=request.max_cost,
-            unavailable=self._inner_names(through, limits.unavailable if limits else ()),
-            **terms,
-        )
-        return PreparedWalker(inner, self.preparation, columns)
-
-    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
+    def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge raw rows; see `Predictor.charges`."""
-        if how.routing == "soft":
-            raise ParameterError(
-                "routing: which raw columns a softened routing buys cannot be told; use routing='hard', or price the "
-                "inner predictor over preparation.transform(X) at costs.through(preparation)"
-            )
-        through, prices = _through(costs, self.preparation), costs.select(self.feature_names)
-        limits = Limits.of(how.max_cost, how.unavailable, prices)
-        inner_how = evolve(
-            how, costs=through.costs, unavailable=self._inner_names(through, limits.unavailable if limits else ())
+        terms.check_hard(
+            "which raw columns a softened routing buys cannot be told; use routing='hard', or price the "
+            "inner predictor over preparation.transform(X) at costs.through(preparation)"
         )
         made = self.preparation.fill(X, self._used)
-        found: Charges = self.priced.charges(made, through.costs, weight, inner_how, n_jobs)
+        found: Charges = self.priced.charges(made, weight, self._inner_terms(terms))
         acquired = np.zeros(X.shape, np.bool_)
         for place in self._used:
             acquired[:, list(self.preparation.reads[place])] |= found.acquired[:, [place]].astype(np.bool_)
@@ -192,7 +140,7 @@ class PreparedPredictor(Predictor):
             found,
             acquired=acquired,
             feature_weight=weight @ acquired,
-            resource_weight=weight @ prices.direct_needs.of_rows(acquired),
+            resource_weight=weight @ terms.prices.direct_needs.of_rows(acquired),
             rounds=None,
         )
 
@@ -211,34 +159,29 @@ class PreparedPredictor(Predictor):
         used = set(self.inner.used_features)
         return [place for place, name in enumerate(self.preparation.names) if name in used]
 
-    def _ask(
-        self, method: str, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **terms: Any
-    ) -> Any:
-        """Call a method of the inner predictor for raw rows; made columns that it does not read are NaN."""
-        limits = self._inner_limits(max_cost, unavailable)
-        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
-        return getattr(self.priced, method)(self.preparation.fill(rows, self._used), **limits, **terms)
+    @cached_property
+    def _kept_terms(self) -> WeakKeyDictionary[Terms, Terms]:
+        return WeakKeyDictionary()
 
-    def _inner_known(self, through: ThroughPrices, request: RowRequest, columns: dict[int, F8]) -> Known:
+    def _inner_terms(self, terms: Terms) -> Terms:
+        """Return the terms of the inner predictor, at the prices of made columns; kept while the outer ones are."""
+        if (known := self._kept_terms.get(terms)) is None:
+            through = _through(terms.costs, self.preparation)
+            paid, barred = self._inner_known(through, terms), self._inner_names(through, terms.barred)
+            known = self._kept_terms[terms] = terms.within(self.inner.card, through.costs, paid, barred)
+        return known
+
+    def _inner_known(self, through: ThroughPrices, terms: Terms) -> Known:
         """Return what is paid for before an inquiry, with the made columns that follow from raw columns with values."""
-        features, resources = request.ledger.paid_before
-        raw = [self.feature_names[f] for f in features] + [request.prices.resource_names[r] for r in resources]
+        features, resources = terms.ledger.paid_before
+        raw = [self.feature_names[f] for f in features] + [terms.prices.resource_names[r] for r in resources]
         names = [through.names[name] for name in raw if name in through.names]
-        if not isinstance(request.known, Mapping):
-            return names
+        if not isinstance(terms.known, Mapping):
+            return tuple(names)
+        columns = {f: np.array([value]) for f, value in terms.values.items()}
         ready = [place for place in self._used if columns.keys() >= set(self.preparation.reads[place])]
         made = self.preparation.make(columns, ready)
         return dict.fromkeys(names, math.nan) | {self.preparation.names[p]: value for p, value in made.items()}
-
-    def _inner_limits(self, max_cost: float | None, unavailable: Iterable[str]) -> dict[str, Any]:
-        """Return limits of the inner predictor at the own prices."""
-        if as_cap(max_cost) is None and not (unavailable := names_of(unavailable)):
-            return {}
-        model = CostModel.of(self.costs, self.feature_names)
-        limits = Limits.of(max_cost, unavailable, model.select(self.feature_names))
-        assert limits is not None  # noqa: S101 - there is a cap, or a name
-        names = self._inner_names(_through(model, self.preparation), limits.unavailable)
-        return {"max_cost": max_cost, "unavailable": names}
 
     def _inner_names(self, through: ThroughPrices, columns: Collection[int]) -> tuple[str, ...]:
         """Return the names of raw columns among the inner predictor's features and resources; unread ones have none.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property, partial
 from typing import Any
 
@@ -10,19 +9,16 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import ArrayLike, NDArray
 
-from costframe.core.arrays import B1, F8, I8
+from costframe.core.arrays import F8, I8
 from costframe.core.caps import walk_under_limits
 from costframe.core.cost.charges import charge_tree
-from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import Charges
 from costframe.core.errors import StageError, format_count, shown
 from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
-from costframe.core.predictors.classes import as_classes, check_classes
-from costframe.core.predictors.predictor import Predictor, RowRequest, check_costs
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import Limits, as_cap, names_of
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
 from costframe.core.stages.links import log_odds, squeeze
@@ -30,9 +26,10 @@ from costframe.core.stages.run_stages import mean_outputs, predict_rows
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer, check_stages
 from costframe.core.stages.step import StageStepper
-from costframe.core.tables.categories import Categories
 from costframe.core.tables.row_labels import check_weights
-from costframe.core.tables.rows import as_rows
+from costframe.core.terms.card import Card
+from costframe.core.terms.classes import as_classes, check_classes
+from costframe.core.terms.terms import Terms
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -70,23 +67,27 @@ class StageTree(StageModel, Predictor):
         if isinstance(self._fallbacks, Fallbacks):
             self._fallbacks.check(self.bank, self.stages)
         check_classes(self.classes, self.n_predictions)
-        check_costs(self.costs, self.feature_names)
+        self.card  # noqa: B018 - refuses prices that do not fit
 
-    @property
-    def half(self) -> float:
-        """The prediction above which a row is of the second of two classes; see `Answer`."""
-        return 0.5 if self.only_answer is None else self.only_answer.half
+    @cached_property
+    def card(self) -> Card:
+        """What describes it; of its facts, its size and links."""
+        counts = format_count(len(self.stages), "stage"), format_count(len(self.bank), "learner")
+        facts = *counts, f"link {', '.join(map(repr, self.links))}"
+        half = 0.5 if self.only_answer is None else self.only_answer.half
+        return Card(self.bank.feature_names, self.costs, self.bank.categories, self.classes, half=half, facts=facts)
 
-    @property
-    def categories(self) -> Categories:
-        """Labels of each feature whose categories are texts; see `WeakLearnerBank`."""
-        return self.bank.categories
+    def with_card(self, card: Card) -> StageTree:
+        """Return the same model with another card; see `Predictor.with_card`."""
+        bank = self.bank if card.categories == self.bank.categories else evolve(self.bank, categories=card.categories)
+        return evolve(self, bank=bank, costs=card.costs, classes=card.classes)
 
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """Its size and links, for its `repr`."""
-        links = ", ".join(map(repr, self.links))
-        return format_count(len(self.stages), "stage"), format_count(len(self.bank), "learner"), f"link {links}"
+    def only_used_features(self) -> StageTree:
+        """Return the same model for rows, and prices, of the features that its learners read."""
+        names = tuple(self.feature_names[f] for f in self.bank.read)
+        if names == self.feature_names or self.costs is not None:
+            return self
+        return evolve(self, bank=self.bank.with_features(names), fallbacks=self.fallbacks)
 
     @cached_property
     def sure_features(self) -> tuple[str, ...]:
@@ -115,31 +116,12 @@ class StageTree(StageModel, Predictor):
             return squeeze(scores[:, answer.class_scores :] if answer.by_scores else answer.blended(scores))
         return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
-    def with_costs(self, costs: CostModel | None) -> StageTree:
-        """Return the same model with other prices of its own."""
-        return evolve(self, costs=costs)
-
-    def only_used_features(self) -> StageTree:
-        """Return the same model for rows, and prices, of the features that its learners read."""
-        names = tuple(self.feature_names[f] for f in self.bank.read)
-        if names == self.feature_names or self.costs is not None:
-            return self
-        return evolve(self, bank=self.bank.with_features(names), fallbacks=self.fallbacks)
-
-    def with_classes(self, classes: ArrayLike | None) -> StageTree:
-        """Return the same model with labels of its classes."""
-        return evolve(self, classes=classes)
-
-    def with_categories(self, categories: Categories) -> StageTree:
-        """Return the same model with other labels of its features."""
-        return evolve(self, bank=evolve(self.bank, categories=categories))
-
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> StageTree:
         """Return the same model with fallbacks, learned from rows without labels, for rows that limits cut.
 
         It keeps at most a thousand rows, and learns from them when a row first has limits, or when the model is saved.
         """
-        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
+        rows = self.as_rows(X)
         weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
         return evolve(self, fallbacks=FallbackRows.of(rows, weight))
 
@@ -158,62 +140,31 @@ class StageTree(StageModel, Predictor):
         make = partial(type(self), fallbacks=self.fallbacks, classes=self.classes)
         return make, (self.bank, self.stages, self.costs)
 
-    def predict(
-        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> F8:
-        """Predict rows: apply the link to the score of each row's answer.
-
-        Parameters
-        ----------
-        X : float64 (rows, d), or data frame
-        n_jobs : int, optional
-            Threads; None uses all cores. The result does not depend on it.
-        max_cost : float, optional
-            Hard cap on the cost of each row, at the model's own prices, with path acquisition.
-        unavailable : iterable of str
-            Unavailable features and resources. `fallbacks` answer the rows that limits cut.
-
-        Returns
-        -------
-        float64 (rows,), or (rows, K) for K > 1 outputs
-        """
-        _, scores, exits, _ = self._walk(X, n_jobs, max_cost, unavailable)
-        return squeeze(self.linked(scores, exits))
-
-    def predict_ends(self, X: Any, **terms: Any) -> Ends:
-        """Return predictions and classes of rows; see `Predictor.predict_ends`."""
-        rows, scores, exits, cut = self._walk(X, **terms)
-        if self.own_classes is None:
-            return Ends(squeeze(self.linked(scores, exits)))
-        ends = self.ends_of(scores, exits, rows, cut)
-        return Ends(lambda: squeeze(ends.predictions), ends.places)
-
-    def decision_function(
-        self, X: Any, *, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> F8:
-        """Score rows: float64 (rows,) or (rows, K); where links differ, the clipped log of the probabilities.
-
-        Ranked answers give predictions, because scores of different stages have no common order.
-        """
-        _, scores, exits, _ = self._walk(X, n_jobs, max_cost, unavailable)
-        return self.margins(scores, exits)
-
     def exits(self, X: Any, *, n_jobs: int | None = None) -> I8:
         """Return the stage that answers each row: int64 (rows,)."""
-        return self._walk(X, n_jobs)[2]
+        return predict_rows(self.layout, self.as_rows(X), n_jobs)[1]
 
-    def begin(self, request: RowRequest) -> StageStepper:
+    def evaluate(self, X: F8, terms: Terms) -> Ends:
+        """Predict rows; see `Predictor.evaluate`."""
+        if terms.limits is None:
+            (scores, exits), cut = predict_rows(self.layout, X, terms.n_jobs), None
+        else:
+            walked = walk_under_limits(self, terms.prices, terms.limits, X, by_path=True, n_jobs=terms.n_jobs)
+            scores, exits, cut = walked.final, walked.exits, walked.cut
+        ends = self.ends_of(scores, exits, X, cut)
+        places = None if self.own_classes is None else lambda: ends.places
+        return Ends(lambda: squeeze(ends.predictions), places, lambda: self.margins(scores, exits))
+
+    def begin(self, terms: Terms) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`."""
-        prices, limits = request.prices, request.limits
+        prices, limits = terms.prices, terms.limits
         if limits is not None and self.cannot_bind(limits, prices):
             limits = None
-        return StageStepper.begin(self, prices, request.by_path, request.values, limits, request.ledger.paid_before)
+        return StageStepper.begin(self, prices, terms.by_path, terms.values, limits, terms.ledger.paid_before)
 
-    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
+    def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows with the engine; see `Predictor.charges`."""
-        prices = costs.select(self.feature_names)
-        limits = Limits.of(how.max_cost, how.unavailable, prices)
-        return charge_tree(self, prices, X, weight, how, limits, n_jobs)
+        return charge_tree(self, X, weight, terms)
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns; see `Predictor.gains`."""
@@ -223,16 +174,3 @@ class StageTree(StageModel, Predictor):
         return gains_of_answers(
             self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight, self.layout)
         )
-
-    def _walk(
-        self, X: Any, n_jobs: int | None = None, max_cost: float | None = None, unavailable: Iterable[str] = ()
-    ) -> tuple[F8, F8, I8, B1 | None]:
-        """Return rows, float64 (rows, d), their scores and exits, and which of them limits cut; None without limits."""
-        rows = as_rows(X, self.feature_names, self.categories, self.used_features)
-        if as_cap(max_cost) is None and not (unavailable := names_of(unavailable)):
-            return rows, *predict_rows(self.layout, rows, n_jobs), None
-        prices = CostModel.of(self.costs, self.feature_names).select(self.feature_names)
-        limits = Limits.of(max_cost, unavailable, prices)
-        assert limits is not None  # noqa: S101 - there is a cap, or a name
-        found = walk_under_limits(self, prices, limits, rows, by_path=True, n_jobs=n_jobs)
-        return rows, found.final, found.exits, found.cut

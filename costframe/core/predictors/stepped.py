@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,21 @@ from numpy.typing import ArrayLike
 
 from costframe.core.arrays import F8
 from costframe.core.cost.expected import stack_values
-from costframe.core.errors import CostModelError, DataError, InquiryError, ParameterError
-from costframe.core.predictors.inquiry import Ledger
-from costframe.core.predictors.predictor import Predictor, RowRequest, ends_by_steps
+from costframe.core.errors import CostModelError, DataError, InquiryError
+from costframe.core.predictors.predictor import AnnotatedPredictor, Predictor
+from costframe.core.predictors.replay import ends_by_steps
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import ZERO, Limits, as_cap, names_of
+from costframe.core.prices.ledger import Ledger
+from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import ZERO
+from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.tables.categories import Categories, as_categories, check_features
+from costframe.core.tables.categories import Categories, as_categories
 from costframe.core.tables.frames import check_names
 from costframe.core.tables.row_labels import check_weights
-from costframe.core.tables.rows import as_feature_names, as_rows
+from costframe.core.tables.rows import as_feature_names
+from costframe.core.terms.card import Card
+from costframe.core.terms.terms import Terms
 
 MOST_REPEATS = 10_000  # requests without a new feature, after which a model counts as endless
 
@@ -59,7 +65,7 @@ class SteppedPredictor(Predictor):
         Labels of the features whose categories are texts; the generator receives the position of a label.
     fallback : float, or float64 (K,), optional
         Answer of a row that cannot have or pay for the features that the model asks for; `with_fallbacks` takes the
-        mean of its predictions. Without one, `max_cost` and `unavailable` are refused.
+        mean of its predictions. Without one, limits are refused.
     """
 
     feature_names: tuple[str, ...] = field(converter=as_feature_names)
@@ -68,39 +74,36 @@ class SteppedPredictor(Predictor):
     categories: Categories = field(factory=dict, converter=as_categories)
     fallback: float | F8 | None = field(default=None, converter=optional(_prediction), kw_only=True)
 
-    def with_costs(self, costs: CostModel | None) -> SteppedPredictor:
-        """Return the same model with other prices of its own."""
-        return evolve(self, costs=costs)
+    @cached_property
+    def card(self) -> Card:
+        """What describes it."""
+        return Card(self.feature_names, self.costs, self.categories)
 
-    def with_categories(self, categories: Categories) -> SteppedPredictor:
-        """Return the same model with other labels of its features."""
-        return evolve(self, categories=categories)
+    def with_card(self, card: Card) -> Predictor:
+        """Return the same model with another card; see `Predictor.with_card`."""
+        priced = evolve(self, costs=card.costs, categories=card.categories)
+        return priced if card.classes is None else AnnotatedPredictor(priced, card)
 
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> SteppedPredictor:
         """Return the same model that answers rows that limits cut with the mean of rows; itself if it has an answer."""
         if self.fallback is not None:
             return self
-        rows = as_rows(X, self.feature_names, self.categories)
+        rows = self.as_rows(X)
         weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
         some = FallbackRows.of(rows, weight)
         return evolve(self, fallback=np.average(self.predict(some.X), axis=0, weights=some.weight))
 
     def __attrs_post_init__(self) -> None:
         check_names(self.feature_names, "features")
-        check_features(self.categories, self.feature_names)
+        self.card  # noqa: B018 - refuses categories and prices that do not fit
 
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
-        """Predict rows one by one: float64 (rows,) or (rows, K); limits as for `Predictor.predict`."""
-        rows, barred = as_rows(X, self.feature_names, self.categories), names_of(unavailable)
-        if as_cap(max_cost) is not None or barred:
-            return ends_by_steps(self, rows, max_cost=max_cost, unavailable=barred).predictions
-        return stack_values([self._predict_row(row) for row in rows])
+    def evaluate(self, X: F8, terms: Terms) -> Ends:
+        """Predict rows one by one; see `Predictor.evaluate`. A stepped model has no link."""
+        if terms.limits is not None:
+            return ends_by_steps(self, X, terms)
+        return Ends(stack_values([self._predict_row(row) for row in X]))
 
-    def decision_function(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
-        """Return the predictions: a stepped model has no link."""
-        return self.predict(X, max_cost=max_cost, unavailable=unavailable)
-
-    def begin(self, request: RowRequest) -> StepWalker:
+    def begin(self, terms: Terms) -> StepWalker:
         """Return a walker for one row; see `Predictor.begin`. `acquisition` has no effect here.
 
         The row buys all features of one request, or it buys none of them and the answer is `fallback`.
@@ -110,15 +113,14 @@ class SteppedPredictor(Predictor):
         ParameterError
             If there are limits and no `fallback`.
         """
-        prices, limits = request.prices, request.limits
+        prices, limits = terms.prices, terms.limits
         if prices.learner or prices.reuse or prices.split.any():
             raise CostModelError("prices for learners, comparisons or reuse: a stepped predictor does not tell of them")
         if limits is not None and self.fallback is None:
-            named = "unavailable" if as_cap(request.max_cost) is None else "max_cost"
-            raise ParameterError(
-                f"{named}: a stepped model cannot answer before its end; give it SteppedPredictor(fallback=...)"
+            terms.check_unlimited(
+                "a stepped model cannot answer before its end; give it SteppedPredictor(fallback=...)"
             )
-        return StepWalker(self, request.values, limits, request.ledger)
+        return StepWalker(self, terms.values, limits, terms.ledger)
 
     def _predict_row(self, row: F8) -> float | F8:
         walker = StepWalker(self, {})
@@ -193,10 +195,10 @@ class StepWalker:
         wanted = [f for f in requested if f not in known]
         if self._limits is None or self._ledger is None or not wanted:
             return "complete"
-        if self._limits.unavailable.intersection(wanted):
+        if self._limits.barred.intersection(wanted):
             return "unavailable"
         total = self._ledger.quote([*known, *wanted])
-        return "complete" if total <= self._limits.max_cost else "max_cost"
+        return "complete" if total <= self._limits.cap else "max_cost"
 
     def _next_request(
         self, steps: Steps, values: dict[str, float] | None, known: Mapping[int, float]

@@ -40,9 +40,9 @@ def rounded_up(above: int, below: int) -> float:
     return found if exact(found) >= Fraction(above, below) else math.nextafter(found, math.inf)
 
 
-def left_of(max_cost: float, spent: float) -> float:
+def left_of(cap: float, spent: float) -> float:
     """Return what a cap leaves to a row that has spent some of it."""
-    left = max(Fraction(0), exact(max_cost) - exact(spent))
+    left = max(Fraction(0), exact(cap) - exact(spent))
     found = float(left)
     return found if exact(found) <= left else math.nextafter(found, 0.0)
 
@@ -91,9 +91,9 @@ class ExactPrices:
         """Return the price of learners, of comparisons and of further uses, all counted in their units."""
         return self.learner * int(weight) + self.split * int(comparisons) + self.reuse * int(again)
 
-    def limit(self, max_cost: float) -> int | float:
+    def limit(self, cap: float) -> int | float:
         """Return the largest sum within a cap; infinity without a cap."""
-        return math.inf if math.isinf(max_cost) else math.floor(exact(max_cost) * self.per_unit)
+        return math.inf if math.isinf(cap) else math.floor(exact(cap) * self.per_unit)
 
     @cached_property
     def parts(self) -> list[tuple[int, F8, F8]]:

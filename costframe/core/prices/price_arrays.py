@@ -1,9 +1,8 @@
-"""Prices of a predictor's columns as arrays, and the limits of one row: a cap, and unavailable columns."""
+"""Prices of a predictor's columns as arrays."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 
@@ -11,12 +10,12 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.arrays import B1, F8, I8
-from costframe.core.checks import as_items, check_number
 from costframe.core.errors import InquiryError, shown
 from costframe.core.prices.exact_prices import ExactPrices, as_multiples, exact
 from costframe.core.prices.needs import Needs
 
 ZERO, ONE = Fraction(0), Fraction(1)
+_BLOCK = 1 << 22  # cells of needs at a time
 
 
 @frozen(eq=False)
@@ -130,57 +129,3 @@ class PriceArrays:
             else:
                 raise InquiryError(f"{what}: {name!r} is neither a feature of the model nor a priced resource")
         return features, resources
-
-
-_BLOCK = 1 << 22  # cells of needs at a time
-
-
-def as_cap(max_cost: float | None) -> float | None:
-    """Return a cap on the cost of each row as a float, or refuse it by name; infinity is no cap, None."""
-    if max_cost is None or (isinstance(max_cost, float | np.floating) and max_cost == math.inf):
-        return None
-    return float(check_number("max_cost", max_cost))
-
-
-def names_of(names: Iterable[str], what: str = "unavailable", expected: str = "") -> tuple[str, ...]:
-    """Return names of features and resources as a tuple; one text is one name."""
-    if type(names) is tuple:  # as in most inquiries
-        return names
-    if isinstance(names, str):
-        return (names,)
-    found = as_items(names.keys() if isinstance(names, Mapping) else names, ordered=False)
-    if found is None or not all(isinstance(name, str) for name in found):
-        raise InquiryError(f"{what}: expected names of features and resources{expected}, got {shown(names)}")
-    return found
-
-
-@frozen
-class Limits:
-    """A hard cap, and unavailable columns."""
-
-    max_cost: float = math.inf  # cap on the row's cost, in the cost model's unit; infinite without a cap
-    unavailable: frozenset[int] = frozenset()  # columns
-
-    @classmethod
-    def of(
-        cls, max_cost: float | None, unavailable: Iterable[str], prices: PriceArrays, known_values: Collection[int] = ()
-    ) -> Limits | None:
-        """Make limits from a cap and names of features and resources; return None if there are neither.
-
-        Columns in `known_values`, whose values are known, are always available.
-
-        Raises
-        ------
-        ParameterError
-            If `max_cost` is not a number >= 0.
-        InquiryError
-            If a name is neither a feature of the model nor a priced resource.
-        """
-        max_cost = as_cap(max_cost)
-        names = names_of(unavailable)
-        if max_cost is None and not names:
-            return None
-        columns, resources = prices.locate(names, "unavailable")
-        if resources:
-            columns.update(prices.direct_needs.needing(resources).tolist())
-        return cls(math.inf if max_cost is None else max_cost, frozenset(columns.difference(known_values)))

@@ -31,10 +31,10 @@ class Bill:
     n_words: int
     packed: engine.Record
 
-    def limit(self, max_cost: float) -> NDArray[np.uint64]:
+    def limit(self, cap: float) -> NDArray[np.uint64]:
         """Return the largest sum within a cap, or all bits, which no sum exceeds: uint64 (W,)."""
         most = (1 << _WORD * self.n_words) - 1
-        return as_words([int(min(most, self.exact.limit(max_cost)))], self.n_words).reshape(-1)
+        return as_words([int(min(most, self.exact.limit(cap)))], self.n_words).reshape(-1)
 
 
 def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:

@@ -42,34 +42,61 @@ def contradicts(predictions: F8, places: I8) -> B1:
 
 
 class Ends:
-    """Predictions of rows, and the numbers of their classes where predictions do not tell these.
+    """Predictions of rows, the numbers of their classes where predictions do not tell these, and their scores.
 
-    `places` are int64 (rows,), or None where the class is the likeliest. `made` may be what makes the predictions where
-    they are asked for.
+    `places` are int64 (rows,), or None where the class is the likeliest. Scores, before the link, are the predictions
+    by default. Any of them may be a function that makes it where it is asked for.
     """
 
-    __slots__ = ("_made", "places")  # a plain class: one is made for every row that is predicted alone
+    __slots__ = ("_places", "_predictions", "_scores")  # a plain class: one is made for many a row predicted alone
 
-    def __init__(self, made: Made, places: I8 | None = None) -> None:
-        self._made, self.places = made, places
+    def __init__(
+        self,
+        predictions: Made,
+        places: I8 | Callable[[], I8 | None] | None = None,
+        scores: Made | None = None,
+    ) -> None:
+        self._predictions, self._places, self._scores = predictions, places, scores
 
     @property
     def predictions(self) -> F8:
         """The predictions: float64 (rows,) or (rows, K)."""
-        if callable(self._made):
-            self._made = self._made()
-        return self._made
+        if callable(self._predictions):
+            self._predictions = self._predictions()
+        return self._predictions
+
+    @property
+    def places(self) -> I8 | None:
+        """The numbers of classes, int64 (rows,); None where predictions tell them."""
+        if callable(self._places):
+            self._places = self._places()
+        return self._places
+
+    @property
+    def scores(self) -> F8:
+        """The scores before the link: float64 (rows,) or (rows, K)."""
+        if self._scores is None:
+            return self.predictions
+        if callable(self._scores):
+            self._scores = self._scores()
+        return self._scores
 
     def classes(self, half: float) -> I8:
         """Return the number of the class of each row: int64 (rows,)."""
-        return likeliest_places(self.predictions, half) if self.places is None else self.places
+        places = self.places
+        return likeliest_places(self.predictions, half) if places is None else places
 
 
 def join_ends(parts: Sequence[Ends], half: float, join: Callable[[list[Any]], Any]) -> Ends:
     """Return the ends of all rows, given those of some parts and what puts arrays of the parts in order."""
-    told = any(part.places is not None for part in parts)
-    places = join([part.classes(half) for part in parts]) if told else None
-    return Ends(join([part.predictions for part in parts]), places)
+
+    def places() -> Any:
+        told = any(part.places is not None for part in parts)
+        return join([part.classes(half) for part in parts]) if told else None
+
+    return Ends(
+        lambda: join([part.predictions for part in parts]), places, lambda: join([part.scores for part in parts])
+    )
 
 
 @frozen(eq=False)

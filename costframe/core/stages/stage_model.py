@@ -21,7 +21,8 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TREE
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.exact_prices import ExactPrices
-from costframe.core.prices.price_arrays import Limits, PriceArrays
+from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import Bill, CappedLayout, lay_out_bill, lay_out_capped
 from costframe.core.stages.ends import Ends, OwnClasses
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
@@ -86,7 +87,7 @@ class RowWalk:
         self,
         by_path: bool,
         known_values: Mapping[int, float],
-        unavailable: Collection[int] = (),
+        barred: Collection[int] = (),
         paid: tuple[Collection[int], Collection[int]] = ((), ()),
         limit: NDArray[np.uint64] | None = None,
     ) -> bytearray:
@@ -97,7 +98,7 @@ class RowWalk:
         is_tree = layout.kind == TREE
         places[layout.slots[1][is_tree]] = layout.place[is_tree]
         places[self.n_learners + n_used + 1] = by_path
-        for columns, mark in ((known_values, KNOWN), (paid[0], BOUGHT), (unavailable, BARRED)):
+        for columns, mark in ((known_values, KNOWN), (paid[0], BOUGHT), (barred, BARRED)):
             if columns:
                 marks[:n_used] |= mark * np.isin(used, list(columns))
         for u in np.flatnonzero(marks[:n_used] & KNOWN).tolist():
@@ -243,10 +244,10 @@ class StageModel(ABC):
 
     def cannot_bind(self, limits: Limits, prices: PriceArrays) -> bool:
         """Return whether every row stays within the limits, for any values, so that it needs no limits."""
-        if limits.unavailable and limits.unavailable.intersection(self.layout.used.tolist()):
+        if limits.barred and limits.barred.intersection(self.layout.used.tolist()):
             return False
         bill = self.bill(prices)
-        return bool(bill.total <= bill.exact.limit(limits.max_cost))
+        return bool(bill.total <= bill.exact.limit(limits.cap))
 
     @cached_property
     def only_answer(self) -> Answer | None:
@@ -263,8 +264,8 @@ class StageModel(ABC):
         """Return the ends of rows, float64 (rows, d), with predictions (rows, K); `cut` ones gave up learners."""
         if (own := self.own_classes) is None:
             return Ends(self.linked(scores, exits))
-        places = own.places(scores, X, None if cut is None else ~cut)
-        return Ends(lambda: self.linked(scores, exits), places)
+        whole = None if cut is None else ~cut
+        return Ends(lambda: self.linked(scores, exits), lambda: own.places(scores, X, whole))
 
     def linked(self, scores: F8, exits: I8) -> F8:
         """Apply the link of each row's answer to its scores, float64 (rows, K).

@@ -9,13 +9,11 @@ from struct import pack, unpack_from
 import numpy as np
 
 from costframe.core.arrays import F8
-from costframe.core.prices.price_arrays import ZERO, Limits, PriceArrays
+from costframe.core.prices.limits import COMPLETE, REASONS, Limits
+from costframe.core.prices.price_arrays import ZERO, PriceArrays
 from costframe.core.stages.layout import N_ACCOUNT
 from costframe.core.stages.stage_model import RowWalk, StageModel
-from costframe.engine import constants
 
-COMPLETE, CUT, UNAVAILABLE, CERTAIN = constants("complete", "by_cap", "by_absence", "by_certainty")
-REASONS = {COMPLETE: "complete", CUT: "max_cost", UNAVAILABLE: "unavailable", CERTAIN: "certain"}
 MOST_BEGUN = 16  # first states that are kept
 
 
@@ -48,8 +46,8 @@ class StageStepper:
         key, is_plain = (by_path, limits), not (known_values or paid[0] or paid[1])
         now = walk.begun.get(key) if is_plain else None
         if now is None:
-            limit = None if limits is None else tree.bill(prices).limit(limits.max_cost)
-            barred = () if limits is None else limits.unavailable
+            limit = None if limits is None else tree.bill(prices).limit(limits.cap)
+            barred = () if limits is None else limits.barred
             now = walk.go_on(bytes(walk.begin(by_path, known_values, barred, paid, limit)))
             if is_plain and not tree.layout.n_opaque:
                 if len(walk.begun) == MOST_BEGUN:

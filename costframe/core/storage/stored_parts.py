@@ -14,7 +14,6 @@ from costframe.core.arrays import F8
 from costframe.core.errors import StorageError
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.learners.tree_table import OPAQUE, TreeTable
-from costframe.core.predictors.classes import as_texts
 from costframe.core.prices.entries import EPOCHS
 from costframe.core.stages.float32_margins import Float32Margins
 from costframe.core.stages.links import Blend, Part
@@ -26,6 +25,7 @@ from costframe.core.tables.dates import Dates
 from costframe.core.tables.hashed_labels import HASH, HashedLabels
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
+from costframe.core.terms.classes import as_texts
 
 Arrays = dict[str, NDArray[Any]]
 OpaqueFunctions = Mapping[str, Callable[[F8], ArrayLike]]

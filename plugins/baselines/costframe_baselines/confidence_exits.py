@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from attrs import define
@@ -19,12 +18,11 @@ from costframe.plugin import (
     Predictor,
     PriceArrays,
     Route,
-    RowRequest,
     Stage,
     StageStepper,
     StageTree,
+    Terms,
     apply_link,
-    as_rows,
     gains_of_answers,
     mean_outputs,
     squeeze,
@@ -61,15 +59,15 @@ class ConfidenceExits(ExitPredictor):
         del exits
         return squeeze(apply_link(self.answer.link, scores))
 
-    def decision_function(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
+    def margins(self, scores: F8, exits: I8) -> F8:
         """Return the scores of each row at its exit: float64 (rows, K)."""
-        self._refuse_limits(max_cost, unavailable)
-        return self.walk_rows(as_rows(X, self.feature_names, self.categories))[0]
+        del exits
+        return scores
 
-    def begin(self, request: RowRequest) -> _ExitWalker:
+    def begin(self, terms: Terms) -> _ExitWalker:
         """Return a walker for one row; see `Predictor.begin`."""
-        self._refuse_limits(request.max_cost, request.unavailable)
-        return _ExitWalker(self, request.prices, request.values, by_path=request.by_path)
+        terms.check_unlimited(self._no_limits)
+        return _ExitWalker(self, terms.prices, terms.values, by_path=terms.by_path)
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the exits of rows; see `Predictor.gains`."""

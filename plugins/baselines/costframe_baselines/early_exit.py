@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import define, evolve, field, fields_dict
@@ -39,8 +40,6 @@ from costframe_baselines.proximity_exits import ProximityExits
 
 _EVERY = 10
 _TRIED = 40  # thresholds
-_LIMITS = {"max_cost", "unavailable"}
-_OF_COST = _LIMITS | {"acquisition", "sample_weight", "rounds", "y", "costs"}
 _UNTOUCHED = {"random_state", "n_threads", "verbose"}  # settings that are never refused
 
 
@@ -241,21 +240,20 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
     _kind: ClassVar = ProximityExits
     traits: ClassVar = evolve(_EarlyExit.traits, most_classes_saved=0)
 
-    def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> NDArray[Any]:
-        """Return scores that rank the rows of a query: float64 (rows,)."""
+    def _of_queries(self, qid: ArrayLike | None) -> Self:
+        """Return the estimator for rows of these queries, if its rows leave by them."""
         check_is_fitted(self, "predictor_")
-        if qid is None or not isinstance(self.predictor_, ProximityExits):
-            return super().predict(X, **limits)
-        self._terms({name: value for name, value in limits.items() if name not in _LIMITS})
-        return self.predictor_.predict(self._read(X), qid=qid, **limits)
+        other = copy(self)
+        other.predictor_ = self.predictor_.of_queries(qid)
+        return other
+
+    def predict(self, X: Any, *, qid: ArrayLike | None = None, **asked: Any) -> NDArray[Any]:
+        """Return scores that rank the rows of a query: float64 (rows,)."""
+        return super(EarlyExitRanker, self._of_queries(qid)).predict(X, **asked)
 
     def cost(self, X: Any, y_or_costs: Any = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows; see `CostAwareEstimator.cost`."""
-        check_is_fitted(self, "predictor_")
-        if qid is None or not isinstance(self.predictor_, ProximityExits):
-            return super().cost(X, y_or_costs, **how)
-        self._terms({name: value for name, value in how.items() if name not in _OF_COST})
-        return self.predictor_.cost(self._read(X), y_or_costs, qid=qid, **how)
+        return super(EarlyExitRanker, self._of_queries(qid)).cost(X, y_or_costs, **how)
 
     def score(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""

@@ -6,31 +6,25 @@ All rows pay for the learners before their exit; the rule by which they leave is
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from attrs import define, evolve
-from numpy.typing import ArrayLike
 
 from costframe.plugin import (
     B1,
     F8,
     I8,
-    Alike,
     Answer,
-    Categories,
+    Card,
     Charges,
-    CostModel,
-    ExpectedCost,
-    ParameterError,
+    Ends,
     Predictor,
     StageTree,
-    as_cap,
-    as_rows,
+    Terms,
     format_count,
-    names_of,
     sum_charges,
 )
 
@@ -39,7 +33,7 @@ EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
 
 
 @define(eq=False, frozen=True, slots=False, repr=False)
-class ExitPredictor(Alike):
+class ExitPredictor(Predictor):
     """What both rules share: the exits, the walk from one to the next, and the price of the learners before."""
 
     tree: StageTree  # the model of all learners, of one answer, with the default prices
@@ -58,32 +52,20 @@ class ExitPredictor(Alike):
         step = every * (width if width > 1 and (feeds.sum(axis=1) <= 1).all() else 1)
         return evolve(found, ends=(*range(0, count, step), count) if count else (0, 0))
 
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """Its size, for its `repr`."""
-        return format_count(len(self.ends), "exit"), format_count(len(self.tree.bank), "learner")
+    @cached_property
+    def card(self) -> Card:
+        """What describes it: the card of the model of all learners; of its facts, its size."""
+        facts = format_count(len(self.ends), "exit"), format_count(len(self.tree.bank), "learner")
+        return evolve(self.tree.card, facts=facts)
 
-    @property
-    def like(self) -> StageTree:
-        """The model of all learners, whose features, prices and labels are its own."""
-        return self.tree
+    def with_card(self, card: Card) -> Self:
+        """Return the same model with another card; see `Predictor.with_card`."""
+        return evolve(self, tree=self.tree.with_card(card))
 
     @property
     def bank(self) -> Any:
         """The weak learners."""
         return self.tree.bank
-
-    def with_costs(self, costs: CostModel | None) -> Self:
-        """Return the same model with other prices of its own."""
-        return evolve(self, tree=self.tree.with_costs(costs))
-
-    def with_classes(self, classes: ArrayLike | None) -> Self:
-        """Return the same model with labels of its classes."""
-        return evolve(self, tree=self.tree.with_classes(classes))
-
-    def with_categories(self, categories: Categories) -> Self:
-        """Return the same model with other labels of its features."""
-        return evolve(self, tree=self.tree.with_categories(categories))
 
     @property
     def answer(self) -> Answer:
@@ -149,21 +131,25 @@ class ExitPredictor(Alike):
         """Return the scores and the exit of each row of a table."""
         return self.walk(lambda number, rows: self.prefixes[number].predict(X[rows]).reshape(len(rows), -1), len(X))
 
-    def predict(self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = ()) -> F8:
-        """Predict rows: float64 (rows,) or (rows, K)."""
-        self._refuse_limits(max_cost, unavailable)
-        return self.answers(*self.walk_rows(as_rows(X, self.feature_names, self.categories)))
+    def evaluate(self, X: F8, terms: Terms) -> Ends:
+        """Predict rows; see `Predictor.evaluate`."""
+        terms.check_unlimited(self._no_limits)
+        scores, exits = self.walk_rows(X)
+        return Ends(lambda: self.answers(scores, exits), scores=lambda: self.margins(scores, exits))
 
-    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
+    @abstractmethod
+    def margins(self, scores: F8, exits: I8) -> F8:
+        """Return what `decision_function` gives rows that leave at these exits with these scores, (n, K)."""
+
+    def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge the rows of each exit for the learners before it; `stage_weight` is that of rows at each exit."""
-        self._refuse_limits(how.max_cost, how.unavailable)
-        if how.routing == "soft":
-            raise ParameterError("routing: only a stage tree has thresholds to soften; use routing='hard'")
+        terms.check_unlimited(self._no_limits)
+        terms.check_hard("only a stage tree has thresholds to soften; use routing='hard'")
         scores, exits = self.walk_rows(X)
         order, parts = np.argsort(exits, kind="stable"), []
         for number in np.unique(exits).tolist() or [0]:
             rows = order[exits[order] == number]
-            parts.append(self.prefixes[number].charges(X[rows], costs, weight[rows], how, n_jobs))
+            parts.append(self.prefixes[number].charges(X[rows], weight[rows], terms))
         together, back = sum_charges(parts), np.argsort(order)
         names = ("acquired", "acquisition", "learners", "comparisons", "reuse", "per_row")
         by_row = {name: value[back] for name in names if (value := getattr(together, name)) is not None}
@@ -171,8 +157,3 @@ class ExitPredictor(Alike):
         stage_weight = np.cumsum(at[:0:-1])[::-1].astype(np.float64)
         predictions = self.answers(scores, exits).reshape(len(X), -1)
         return evolve(together, **by_row, stage_weight=stage_weight, predictions=predictions)
-
-    def _refuse_limits(self, max_cost: float | None, unavailable: Iterable[str]) -> None:
-        for name, given in (("max_cost", as_cap(max_cost) is not None), ("unavailable", bool(names_of(unavailable)))):
-            if given:
-                raise ParameterError(f"{name}: {self._no_limits}")

@@ -14,13 +14,12 @@ from costframe.plugin import (
     F8,
     I8,
     Charges,
-    CostModel,
     CostReport,
-    ExpectedCost,
+    Ends,
     ParameterError,
     Predictor,
-    RowRequest,
     StageTree,
+    Terms,
     apply_link,
     check_queries,
 )
@@ -81,30 +80,40 @@ class ProximityExits(ExitPredictor):
         """The model of a row alone."""
         return self.prefix(len(self.ends) - 1, "ranked")
 
-    def predict(self, X: Any, *, qid: ArrayLike | None = None, **limits: Any) -> F8:
+    def margins(self, scores: F8, exits: I8) -> F8:
+        """Return the ranks, as `answers`."""
+        return self.answers(scores, exits)
+
+    def predict(self, X: Any, *, qid: ArrayLike | None = None, **asked: Any) -> F8:
         """Return the ranks of rows within queries as scores: float64 (rows,); limits are for rows without queries."""
-        model = self.of_queries(qid)
-        if model.queries is None:
-            return self.whole.predict(X, **limits)
-        return super(ProximityExits, model).predict(X, **limits)
+        return self.of_queries(qid).predict_ends(X, **asked).predictions
 
-    decision_function = predict
+    def decision_function(self, X: Any, *, qid: ArrayLike | None = None, **asked: Any) -> F8:
+        """Return the ranks, as `predict`."""
+        return self.predict(X, qid=qid, **asked)
 
-    def begin(self, request: RowRequest) -> Any:
+    def evaluate(self, X: F8, terms: Terms) -> Ends:
+        """Predict rows; see `Predictor.evaluate`."""
+        if self.queries is None:
+            ends = self.whole.evaluate(X, terms)
+            return Ends(lambda: ends.predictions)
+        return super().evaluate(X, terms)
+
+    def begin(self, terms: Terms) -> Any:
         """Return a walker for one row without others of its query, which evaluates all learners."""
         if self.queries is not None:
             raise ParameterError("qid: an inquiry is for one row, and rows of a query leave together")
-        return self.whole.begin(request)
+        return self.whole.begin(terms)
 
     def cost(self, X: Any, y_or_costs: Any = None, *, qid: ArrayLike | None = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows of queries; see `Predictor.cost`."""
         return super(ProximityExits, self.of_queries(qid)).cost(X, y_or_costs, **how)
 
-    def charges(self, X: F8, costs: CostModel, weight: F8, how: ExpectedCost, n_jobs: int | None = None) -> Charges:
+    def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows with the engine; see `Predictor.charges`."""
         if self.queries is None:
-            return self.whole.charges(X, costs, weight, how, n_jobs)
-        return super().charges(X, costs, weight, how, n_jobs)
+            return self.whole.charges(X, weight, terms)
+        return super().charges(X, weight, terms)
 
 
 def _below_fifth_best(scores: F8, qid: I8) -> F8:

@@ -1,0 +1,94 @@
+"""Rows predicted one by one, by inquiries: their ends, charges, trips to the sources, and times."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from costframe.core.arrays import F8
+from costframe.core.cost.expected import stack_values
+from costframe.core.cost.latency import Clock
+from costframe.core.cost.report import Charges
+from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.row_rule import RowRule
+from costframe.core.predictors.walker import Walker
+from costframe.core.stages.ends import Ends, likeliest_places
+from costframe.core.terms.card import Card
+from costframe.core.terms.terms import Terms
+
+
+class Walked(Protocol):
+    """What can be predicted row by row; see `Predictor`."""
+
+    @property
+    def card(self) -> Card:
+        """What describes it."""
+
+    def begin(self, terms: Terms) -> Walker:
+        """Return a walker for one row."""
+
+
+def inquiry_of(predictor: Walked, terms: Terms) -> Inquiry:
+    """Begin the inquiry of one row on some terms; its answer has no label."""
+    card = predictor.card
+    return Inquiry(predictor.begin(terms), card.feature_names, terms.ledger, card.categories)
+
+
+def replay(inquiry: Inquiry, row: F8, column: dict[str, int], clock: Clock | None = None) -> Inquiry:
+    """Supply an inquiry with the values of a row, float64 (d,), to its end; the clock counts its time."""
+    while needs := inquiry.needs:
+        inquiry.supply({name: float(row[column[name]]) for name in needs})
+        if clock is not None:
+            clock.add_round(needs)
+    return inquiry
+
+
+def replay_rounds(predictor: Walked, X: F8, terms: Terms) -> list[tuple[int, float]]:
+    """Return the trips to the sources of each row, float64 (rows, d), and its milliseconds."""
+    rule, ends = RowRule(predictor.card, terms), []
+    for row in X:
+        clock = Clock(terms.costs)
+        inquiry = rule.inquiry(predictor.begin(terms))
+        ends.append((replay(inquiry, row, predictor.card.column, clock).answer.rounds, clock.time))
+    return ends
+
+
+def ends_by_steps(predictor: Walked, X: F8, terms: Terms) -> Ends:
+    """Return the ends of rows, float64 (rows, d), with an inquiry for each."""
+    predictor.begin(terms)  # refuses what no row takes, also where there are none
+    column = predictor.card.column
+    inquiries = [replay(inquiry_of(predictor, terms), row, column) for row in X]
+    values = stack_values([inquiry.answer.value for inquiry in inquiries])
+    places = [inquiry.place for inquiry in inquiries]
+    if all(place is None for place in places):
+        return Ends(values)
+    likeliest = likeliest_places(values, predictor.card.half)
+    told = [other if place is None else place for place, other in zip(places, likeliest, strict=True)]
+    return Ends(values, np.array(told, np.int64))
+
+
+def replay_charges(predictor: Walked, X: F8, weight: F8, terms: Terms) -> Charges:
+    """Charge rows of a predictor that can only be stepped, as one stage, for acquisition only."""
+    prices, column = terms.prices, predictor.card.column
+    acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)
+    cost, values = np.zeros(len(X)), []
+    for i, row in enumerate(X):
+        end = replay(inquiry_of(predictor, terms), row, column).answer
+        cut[i] = end.reason != "complete"
+        acquired[i, [column[name] for name in end.acquired]] = True
+        cost[i] = end.cost
+        values.append(end.value)
+    resources = prices.direct_needs.of_rows(acquired)
+    return Charges(
+        acquired,
+        cost,
+        None,
+        None,
+        None,
+        weight @ acquired,
+        weight @ resources,
+        np.array([float(weight.sum())]),
+        stack_values(values).reshape(len(X), -1) if values else np.empty((0, 1)),
+        cut if terms.limits is not None else None,
+    )

@@ -1,0 +1,53 @@
+"""What a row pays: prices of the features that it buys, with the resources that they need, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from costframe.core.prices.exact_prices import rounded_up
+from costframe.core.prices.price_arrays import ZERO, PriceArrays
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+class Ledger:
+    """Prices for a row, and what it had paid for before: columns and resources."""
+
+    __slots__ = ("_exact", "_needs", "features", "resources")
+
+    def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
+        self._exact, self._needs = prices.exact(), prices.direct_needs
+        self.features, self.resources = _NOTHING, _NOTHING
+        if known:
+            features, resources = prices.locate(known, "known")
+            paid = self._needs.of_features(features)
+            for r in resources:
+                paid |= self._needs.of_resource(r, paid)
+            self.features, self.resources = frozenset(features), frozenset(paid)
+
+    @property
+    def paid_before(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Columns and resources paid for before."""
+        return self.features, self.resources
+
+    def resources_paid(self, bought: Iterable[int]) -> frozenset[int]:
+        """Return the resources paid for before, or for features bought since."""
+        return self.resources | self._needs.of_features(bought, self.resources)
+
+    def quote(self, features: Iterable[int], bought: Iterable[int] = ()) -> float:
+        """Return the price of buying features after others; those already paid for cost nothing."""
+        fresh = sorted(set(features) - self.features - set(bought))
+        return self._exact.money(self._price(fresh, self.resources_paid(bought)))
+
+    def _price(self, features: Iterable[int], paid: frozenset[int]) -> int:
+        """Return the price of features, with the resources that they need beyond those paid."""
+        exact, resources = self._exact, self._needs.of_features(features, paid)
+        return sum(map(exact.cost.__getitem__, features)) + sum(map(exact.resource_cost.__getitem__, resources))
+
+    def total(self, bought: Iterable[int], evaluated: Fraction = ZERO) -> float:
+        """Return the cost of features bought, none paid for before, and of what was evaluated, rounded up."""
+        units = self._price(bought, self.resources)
+        if not evaluated:
+            return self._exact.money(units)
+        return rounded_up(*(evaluated + Fraction(units, self._exact.per_unit)).as_integer_ratio())

@@ -1,0 +1,69 @@
+"""The limits of a row: a hard cap on its cost, and columns that it cannot have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+
+import numpy as np
+from attrs import frozen
+
+from costframe.core.checks import as_items, check_number
+from costframe.core.errors import InquiryError, shown
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.engine import constants
+
+COMPLETE, CUT, UNAVAILABLE, CERTAIN = constants("complete", "by_cap", "by_absence", "by_certainty")
+# why rows end; a row that both limits cut is "unavailable"
+REASONS = {COMPLETE: "complete", CUT: "max_cost", UNAVAILABLE: "unavailable", CERTAIN: "certain"}
+LIMITS = (REASONS[CUT], REASONS[UNAVAILABLE])
+
+
+def as_cap(max_cost: float | None) -> float | None:
+    """Return a cap on the cost of each row as a float, or refuse it by name; infinity is no cap, None."""
+    if max_cost is None or (isinstance(max_cost, float | np.floating) and max_cost == math.inf):
+        return None
+    return float(check_number("max_cost", max_cost))
+
+
+def names_of(names: Iterable[str], what: str = "unavailable", expected: str = "") -> tuple[str, ...]:
+    """Return names of features and resources as a tuple; one text is one name."""
+    if type(names) is tuple:  # as in most inquiries
+        return names
+    if isinstance(names, str):
+        return (names,)
+    items = as_items(names.keys() if isinstance(names, Mapping) else names, ordered=False)
+    if items is None or not all(isinstance(name, str) for name in items):
+        raise InquiryError(f"{what}: expected names of features and resources{expected}, got {shown(names)}")
+    return items
+
+
+@frozen
+class Limits:
+    """A hard cap, and columns that a row cannot have."""
+
+    cap: float = math.inf  # on the row's cost, in the cost model's unit; infinite without one
+    barred: frozenset[int] = frozenset()  # columns
+
+    @classmethod
+    def of(
+        cls, cap: float | None, names: Iterable[str], prices: PriceArrays, known_values: Collection[int] = ()
+    ) -> Limits | None:
+        """Make limits from a cap and names of unavailable features and resources; return None if there are neither.
+
+        Columns in `known_values`, whose values are known, are always available.
+
+        Raises
+        ------
+        ParameterError
+            If the cap is not a number >= 0.
+        InquiryError
+            If a name is neither a feature of the model nor a priced resource.
+        """
+        cap, names = as_cap(cap), names_of(names)
+        if cap is None and not names:
+            return None
+        columns, resources = prices.locate(names, "unavailable")
+        if resources:
+            columns.update(prices.direct_needs.needing(resources).tolist())
+        return cls(math.inf if cap is None else cap, frozenset(columns.difference(known_values)))

@@ -1,0 +1,1 @@
+"""What is asked of rows, what describes a predictor, and how predictions become classes."""

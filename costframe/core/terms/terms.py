@@ -1,0 +1,168 @@
+"""What is asked of rows: prices, acquisition, routing, limits, what is known, and a tradeoff; made and checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from attrs import Attribute, field, frozen
+
+from costframe.core.checks import check_choice, check_number
+from costframe.core.errors import ParameterError
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.exact_prices import left_of
+from costframe.core.prices.ledger import Ledger
+from costframe.core.prices.limits import LIMITS, Limits, as_cap, names_of
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.terms.card import Card
+from costframe.core.terms.values import as_number
+
+Known = Mapping[str, Any] | Iterable[str]
+"""Features and resources paid for before an inquiry: names, or names with the values at hand, None for the others."""
+
+ROUTINGS = ("hard", "soft")
+ASKED = ("acquisition", "known", *LIMITS)  # of rows beside prices, whatever the predictor
+OF_PLANS = ("costs", "tradeoff")  # what only a predictor that plans takes for a table
+
+
+@frozen(eq=False)
+class Terms:
+    """What is asked of rows of a predictor; see `Predictor.terms`, which makes it.
+
+    Parameters
+    ----------
+    costs : CostModel
+        The prices, resolved.
+    prices : PriceArrays
+        The same ones in the order of the predictor's d columns.
+    acquisition : {"path", "learner"}
+    routing : {"hard", "soft"}
+    steepness : float or None
+        Replaces every route's own; for soft routing only.
+    max_cost : float or None
+        Hard cap on the cost of each row.
+    unavailable : tuple of str
+        Features and resources that no row can have.
+    known : tuple of str, or mapping of str to float or label
+        Features and resources paid for before, perhaps with values.
+    values : mapping of int to float
+        The known values, by column.
+    tradeoff : float or None
+        Loss accepted per unit of cost, for predictors that plan; None for the predictor's own.
+    n_jobs : int or None
+        Threads; None uses all cores. No result depends on it.
+    """
+
+    costs: CostModel
+    prices: PriceArrays
+    acquisition: str = field(default="path", kw_only=True)
+    routing: str = field(default="hard", kw_only=True)
+    steepness: float | None = field(default=None, kw_only=True)
+    max_cost: float | None = field(default=None, kw_only=True, converter=as_cap)
+    unavailable: tuple[str, ...] = field(default=(), kw_only=True, converter=names_of)
+    known: Known = field(default=(), kw_only=True)
+    values: Mapping[int, float] = field(factory=dict, kw_only=True)
+    tradeoff: float | None = field(default=None, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+
+    @acquisition.validator
+    def _known_acquisition(self, _attribute: Attribute[str], value: str) -> None:
+        check_acquisition(value)
+
+    @routing.validator
+    def _known_routing(self, _attribute: Attribute[str], value: str) -> None:
+        check_choice("routing", value, ROUTINGS)
+
+    @tradeoff.validator
+    def _checked_tradeoff(self, _attribute: Attribute[float | None], value: float | None) -> None:
+        if value is not None:
+            check_number("tradeoff", value)
+
+    def __attrs_post_init__(self) -> None:
+        self.limits, self.ledger  # noqa: B018 - refuse unknown names
+
+    @classmethod
+    def of(cls, card: Card, costs: object = None, *, known: Known = (), **asked: Any) -> Terms:
+        """Make the terms of a predictor with a card, at its own prices if `costs` is None.
+
+        Raises
+        ------
+        CostframeError
+            If anything asked is none of its kind, or names what the predictor does not know.
+        """
+        model = card.prices_or(costs)
+        values: dict[int, float] = {}
+        if type(known) is tuple or not isinstance(known, Mapping):  # the latter takes long
+            known = names_of(known, "known", ", or these with values")
+        elif known:
+            column = card.column
+            values = {
+                column[name]: as_number(name, value, card.categories.get(name))
+                for name, value in known.items()
+                if name in column and value is not None
+            }
+        return cls(model, model.select(card.feature_names), known=known, values=values, **asked)
+
+    def within(self, card: Card, costs: CostModel, known: Known, barred: Iterable[str]) -> Terms:
+        """Return what is asked of a predictor within another one, at its prices and with its names."""
+        return Terms.of(
+            card,
+            costs,
+            known=known,
+            acquisition=self.acquisition,
+            max_cost=self.max_cost,
+            unavailable=barred,
+            tradeoff=self.tradeoff,
+            n_jobs=self.n_jobs,
+        )
+
+    def left(self, card: Card, known: Known, spent: float, without: Iterable[str]) -> Terms:
+        """Return what is asked of the rest of a row that has spent something, and goes on without some features."""
+        cap = None if self.max_cost is None else left_of(self.max_cost, spent)
+        return Terms.of(
+            card,
+            self.costs,
+            known=known,
+            acquisition=self.acquisition,
+            max_cost=cap,
+            unavailable=(*self.unavailable, *without),
+            tradeoff=self.tradeoff,
+        )
+
+    @property
+    def by_path(self) -> bool:
+        """Whether a tree acquires features split by split."""
+        return self.acquisition == "path"
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether rows go all ways, by probability."""
+        return self.routing == "soft"
+
+    @cached_property
+    def limits(self) -> Limits | None:
+        """The cap and the unavailable columns; None without either."""
+        return Limits.of(self.max_cost, self.unavailable, self.prices, self.values)
+
+    @property
+    def barred(self) -> frozenset[int]:
+        """The unavailable columns, without those whose values are known."""
+        return frozenset() if self.limits is None else self.limits.barred
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Prices for a row, and what it has paid for before."""
+        return Ledger(self.prices, self.known)
+
+    def check_hard(self, reason: str) -> None:
+        """Refuse soft routing for a reason."""
+        if self.is_soft:
+            raise ParameterError(f"routing: {reason}")
+
+    def check_unlimited(self, reason: str) -> None:
+        """Refuse limits for a reason."""
+        for name, is_given in zip(LIMITS, (self.max_cost is not None, bool(self.unavailable)), strict=True):
+            if is_given:
+                raise ParameterError(f"{name}: {reason}")
