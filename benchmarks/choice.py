@@ -21,6 +21,7 @@ from attrs import frozen
 from costframe.choices.frontier import Frontier
 from costframe.core.errors import CostframeError
 from costframe.study.algorithms import choose_algorithms
+from costframe.study.fitted import StudyResult
 from harness.points import NEAR, markdown
 from harness.sides import fit_algorithm
 from harness.tables import FREE, SCORES, STORED, load, options
@@ -84,7 +85,7 @@ def choose(name: str, split: int, wanted: list[str] | None, keep: Path | None) -
     if len(sides) > 1:
         sides["union"] = [each for found in sides.values() for each in found]
     for side, found in sides.items():
-        yield from choices(side, Frontier.of(found, SCORES[name], data.costs.unit, data.full_cost))
+        yield from choices(side, Frontier.of(StudyResult(found, SCORES[name], data.costs.unit, data.full_cost)))
 
 
 def choices(side: str, frontier: Frontier) -> Iterator[Case]:

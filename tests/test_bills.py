@@ -11,6 +11,7 @@ import costframe as cf
 from costframe.choices.sentences import describe_model
 from costframe.core import machine
 from costframe.plugin import CostModelError, ParameterError, influence, score_named, with_labels
+from costframe.study.objective import BILL
 from costframe.study.path_points import choose_points
 from costframe.training.scoring import error_cost
 
@@ -128,7 +129,7 @@ def test_a_path_keeps_the_point_of_the_least_bill():
     path = model.fit_path(X[:400], Y[:400], X_val=X[400:600], y_val=Y[400:600])
     front = path.frontier()
     wanted = min(front, key=lambda point: point.cost - point.score)
-    assert wanted in choose_points(front, path.plain(), 1, full_cost=0.3, bills=True)
+    assert wanted in choose_points(front, path.plain(), 1, full_cost=0.3, objective=BILL)
 
 
 def test_a_given_score_chooses_as_without_errors():

@@ -11,7 +11,7 @@ from cli_cases import refused
 from costframe import Frontier, load
 from costframe.cli import outputs, results
 from costframe.plugin import ParameterError
-from costframe.study.runs import hold_alone
+from costframe.study.run_folder import hold_alone
 from costframe.study.study import Study
 from costframe.study.trial import Trial
 

@@ -16,6 +16,7 @@ from costframe.study import path_folds
 from costframe.study.estimates import Estimate, estimate_on_rows, join_folds, model_variance
 from costframe.study.fitted import Fitted
 from costframe.study.folds import folds_of, halves_of
+from costframe.study.objective import BILL
 from costframe.study.paths import fit_along
 from costframe.study.progress import silent
 from costframe.study.rows import StudyRows
@@ -122,7 +123,7 @@ def test_what_chance_adds_to_the_least_bill_is_taken_off():
         paid = 1.0 * (rng.random((40, 150)) < 0.3)
         found = [evolve(fitted(0.0, p.mean(), np.zeros(150)), spent=(p - p.mean()) / 150) for p in paid]
         least = int(np.argmin(paid.mean(axis=1)))
-        corrected.append(paid[least].mean() - correct_choice(found, bills=True)[least].point.score)
+        corrected.append(paid[least].mean() - correct_choice(found, BILL)[least].point.score)
         assert correct_choice(found)[least].point.score == 0.0
     assert np.mean(corrected) == pytest.approx(0.3, abs=0.015)
 
@@ -153,7 +154,7 @@ def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch,
 
     monkeypatch.setattr(path_folds, "estimate_on_rows", estimate)
     divided = folds_of(train, valid, folds, classes=True)
-    found, _ = fit_along(Trial("cegb", make, train, valid, None, "roc_auc", folds=divided), 4, None, silent)
+    found = fit_along(Trial("cegb", make, train, valid, None, "roc_auc", folds=divided), 4, None, silent).fits
     assert given[0] == values(train.X, valid.X)  # of the models themselves
     assert {count for _, count in judged} == set(range(2, 2 + (folds or 2)))
     assert not any(out & given[count - 1] for out, count in judged)

@@ -17,7 +17,7 @@ from costframe.core.errors import StorageError
 from costframe.datasets import Dataset
 from costframe.plugin import ParameterError
 from costframe.study.fit_files import file_name
-from costframe.study.runs import hold_alone
+from costframe.study.run_folder import hold_alone
 
 X, Y = some_rows()[:2]
 LABELS = [
@@ -157,7 +157,7 @@ def test_a_run_keeps_its_models(few, tmp_path):
 HOLD = """
 import sys
 from pathlib import Path
-from costframe.study.runs import hold_alone
+from costframe.study.run_folder import hold_alone
 with hold_alone(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -154,7 +154,7 @@ def test_a_plan_counts_the_folds_that_repeat_a_search(n, events, cv, by_bills, f
     rows = billed(n, events)
     score = ERROR_COST if by_bills else "roc_auc"
     study = Study([Entrant.of("planner", rows, {})], Division.of_data(rows, cv), score)
-    assert f"about {fits} fit{'s' * (fits > 1)};" in study.plan()
+    assert f"about {fits} fit{'s' * (fits > 1)};" in study.describe()
 
 
 def test_progress_of_a_search_grows_by_equal_shares():
@@ -162,8 +162,8 @@ def test_progress_of_a_search_grows_by_equal_shares():
     score = choose_error_cost(rows.costs, rows.task, np.array(rows.classes), rows.feature_names)
     few = {"max_tries": 4, "n_sets": 3, "n_estimators": 6, "max_leaves": 4, "n_jobs": 1}
     study = Study([Entrant.of("planner", rows, few)], Division.of_data(rows, None), score)
-    found, _ = fit_along(study.trial(study.tasks()[0]), 24, None, lambda done, *_: told.append(done))
-    assert len(found) > 1
+    found = fit_along(study.trial(study.tasks()[0]), 24, None, lambda done, *_: told.append(done))
+    assert len(found.fits) > 1
     assert told == sorted(told)
     assert {0, 6, 12, 18, 24} <= set(told)
     assert 5 in told  # the first path alone counts as a quarter

@@ -6,8 +6,7 @@ from attrs import evolve
 from scipy.stats import chi2
 
 import costframe as cf
-from costframe.choices import Point
-from costframe.choices.choices import Choices
+from costframe.choices import Frontier, Point
 from costframe.choices.intervals import interval_of_counts
 from costframe.plugin import with_labels
 from costframe.study.mistakes import count_mistakes, mistakes_in_words
@@ -61,7 +60,7 @@ def test_the_interval_of_a_bill_is_wider_above_and_joins_both_parts():
     moved = np.zeros(100)
     moved[:4] = 0.5
     rare, paid = MODEL, evolve(MODEL, cost_error=2.0)
-    frontier = Choices((rare, paid), ERROR_COST, "unit", 10.0, influences=(moved, moved), spent=(None, None))
+    frontier = Frontier((rare, paid), ERROR_COST, "unit", 10.0, influences=(moved, moved), spent=(None, None))
     low, high = frontier.bill_interval(rare)
     assert (low, high) == pytest.approx([3.0 + end for end in interval_of_counts(2.0, 1.0, 0.5)])
     assert high - 5.0 > 1.645 > 5.0 - low > 0

@@ -13,6 +13,7 @@ from costframe import StageTree
 from costframe.choices import BudgetSearch, Frontier
 from costframe.datasets import Dataset
 from costframe.plugin import score_named
+from costframe.study import promising_sets
 from costframe.study.fits_within_sets import FITS
 
 NAMES = tuple(f"dear{f}" for f in range(4)) + tuple(f"cheap{f}" for f in range(3))
@@ -63,7 +64,7 @@ def test_a_sweep_fills_gaps_and_searches_once(monkeypatch):
     X, y = cliff()
     data = Dataset.from_arrays(X, y, COSTS, feature_names=list(NAMES), task="classification")
     calls = []
-    search = cf.frontier.trial._search
+    search = promising_sets._search
     monkeypatch.setattr("costframe.study.promising_sets._search", lambda *args: calls.append(1) or search(*args))
     told = []
     frontier = Frontier.sweep(data, ["miser", "cegb"], points=6, cv=0, parameters=FEW,

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 import costframe as cf
 from costframe import Frontier
-from costframe.choices.sentences import describe_bills, describe_choice, describe_model
+from costframe.choices.sentences import describe_choice, describe_model
 from costframe.datasets import Dataset
 from costframe.plugin import ParameterError
 from costframe.study.entrants import references_of
@@ -170,7 +170,7 @@ def test_words_of_bills_name_the_best_of_them():
     frontier = Frontier.sweep(data, ["planner"], parameters=FEW, cv=3, points=4)
     chosen = next(point for point in frontier if point.algorithm == "planner" and point.n_features)
     simple = min((point for point in frontier if describe_reference(point)), key=frontier.bill)
-    said, gain, words = describe_bills(frontier, chosen), frontier.gain(chosen, simple), describe_reference(simple)
+    said, gain, words = describe_choice(frontier, chosen), frontier.gain(chosen, simple), describe_reference(simple)
     assert f"{words[0].upper()}{words[1:]} ({simple.name}) has the bill {frontier.bill(simple):.4g} " in said
     way = "lower" if gain.value >= 0 else "higher"
     assert said.endswith(f"this model's is {abs(gain.value):.4g} \u00b1 {gain.error:.2g} {way}.")

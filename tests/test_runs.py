@@ -27,12 +27,13 @@ from costframe.choices import Frontier
 from costframe.core.errors import StorageError
 from costframe.datasets import Dataset
 from costframe.plugin import ParameterError
+from costframe.study import first_look as first_looks
 from costframe.study import study
 from costframe.study.digests import digest
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
 from costframe.study.events import Task
-from costframe.study.failures import UnfinishedError
+from costframe.study.failures import TimeIsUp, UnfinishedError
 from costframe.study.fit_files import pack_fits, unpack_fits
 from costframe.study.progress import silent
 from costframe.study.reports import Reporter, listen
@@ -177,8 +178,8 @@ def test_fits_end_when_the_process_that_waits_for_them_was_killed():
 
 
 def test_large_tables_have_first_looks(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "_MANY_ROWS", 200)
-    monkeypatch.setattr(study, "_FIRST_ROWS", 100)
+    monkeypatch.setattr(study, "MANY_ROWS", 200)
+    monkeypatch.setattr(first_looks, "_FEW_ROWS", 100)
     frontier = Frontier.sweep(data, **ALONG | {"algorithms": ["reweighted", "miser"]}, directory=tmp_path)
     quick = [point for point in frontier.points if "quick" in point.name]
     assert {point.algorithm for point in quick} == {"miser"}  # reweighted has no path
@@ -225,7 +226,7 @@ def test_a_first_look_needs_time_and_an_algorithm_of_this_package(data, tmp_path
     assert first_look("ours") == []  # a fit that reports nothing would go on after an interrupt
 
     def report(*_):
-        raise study._TimeIsUp
+        raise TimeIsUp
 
     monkeypatch.setattr(Study, "trial", None)
     assert first_look("miser", report) == []
@@ -239,7 +240,7 @@ def test_a_first_look_is_measured_and_is_all_that_a_run_without_time_has(data, t
         assert fitted.point.cost == pytest.approx(fitted.model.cost(valid.X).mean)
 
     def take_too_long(*_):
-        raise study._TimeIsUp
+        raise TimeIsUp
 
     monkeypatch.setattr(Study, "fit_task", take_too_long)
     frontier = Frontier.sweep(data, **ALONG, directory=tmp_path, time_limit=100, failed=lambda *_: None)

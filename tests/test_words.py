@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from costframe.choices import Frontier
 from costframe.choices.buys import next_buys
-from costframe.choices.choices import distinct
+from costframe.choices.distinct import distinct
 from costframe.choices.intervals import score_interval
 from costframe.choices.sentences import describe_choice, describe_few_rows, describe_recommendation
 from costframe.plugin import influence, score_named, standard_error

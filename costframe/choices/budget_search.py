@@ -27,11 +27,14 @@ from costframe.core.display import cost
 from costframe.core.errors import ParameterError, printable, shown
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
-from costframe.promises.promise import Promise, as_promises
+from costframe.promises.promise import as_promises
+from costframe.study.division import GivenRows
+from costframe.study.fit_estimators import fit_estimators
 from costframe.study.progress import Progress as ProgressCallback
 from costframe.study.progress import silent
 from costframe.study.rows import StudyRows
 from costframe.study.score_choice import KINDS
+from costframe.study.settings import Plan, Settings
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
 
@@ -192,72 +195,59 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ParameterError
             If no model is within the budget; the text names the cheapest.
         """
+        settings = self._check_settings()
+        if self.promise is None and any(given is not None for given in (X_promise, y_promise, groups_promise)):
+            raise ParameterError("X_promise: has no effect without a promise")
+        rows = GivenRows(
+            StudyRows.of(X, y, sample_weight, qid, groups=groups),
+            StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val),
+        )
+        held = StudyRows.if_any(X_promise, y_promise, None, None, "_promise", groups_promise)
+        if self.promise is not None:
+            rows, held = self._hold_out(rows, held)
+        with _show_progress() if self.verbose else nullcontext(silent) as progress:
+            result = fit_estimators(self.estimator, rows, None, settings, progress=progress, failed=None)
+        self.frontier_ = Frontier.of(result)
+        if self.minimize and not self.frontier_.has_bills:
+            raise ParameterError("minimize: the bill needs prices with errors; see `CostModel.of`")
+        return self._keep_best() if held is None or rows.valid is None else self._keep_promise(held, rows.valid)
+
+    def _check_settings(self) -> Settings:
+        """Return the settings of the comparison; refuse wrong parameters of the search."""
         check_choice("minimize", self.minimize, ("bill", None))
         check_number("verbose", self.verbose, whole=True)
         if self.minimize and self.scoring is not None:
             raise ParameterError("scoring: has no effect on the bill; leave it out, or minimize")
         if not isinstance(self.estimator, Mapping | list | tuple):
             check_searched(self.estimator)
-        held: StudyRows | None = None
-        if self.promise is not None:
-            promises = self._check_promised(sample_weight, sample_weight_val)
-            task = get_tags(_models(self.estimator)[0]).estimator_type
-            train, valid, held = hold_out(
-                StudyRows.of(X, y, None, qid, groups=groups),
-                StudyRows.if_any(X_val, y_val, None, qid_val, "_val", groups_val),
-                StudyRows.if_any(X_promise, y_promise, None, None, "_promise", groups_promise),
-                (self.promise_fraction, self.validation_fraction),
-                self.random_state,
-                classes=task == "classifier",
-            )
-            check_promised(promises, held, TASK_OF.get(task, "ranking"), has_bills=True)
-            X, y, groups, X_val, y_val, groups_val = (
-                getattr(rows, name) for rows in (train, valid) for name in ("X", "y", "groups")
-            )
-        elif X_promise is not None or y_promise is not None or groups_promise is not None:
-            raise ParameterError("X_promise: has no effect without a promise")
-        if self.budget is None and not self.minimize and held is None:
-            raise ParameterError("budget: expected a number >= 0, got None")
-        with _show_progress() if self.verbose else nullcontext(silent) as progress:
-            self.frontier_ = Frontier.fit(
-                self.estimator,
-                X,
-                y,
-                sample_weight,
-                X_val=X_val,
-                y_val=y_val,
-                sample_weight_val=sample_weight_val,
-                qid=qid,
-                qid_val=qid_val,
-                groups=groups,
-                groups_val=groups_val,
-                scoring=self.scoring,
-                budget=self.budget,
-                tradeoffs=self.tradeoffs,
-                points=self.points,
-                cv=self.cv,
-                validation_fraction=self.validation_fraction,
-                random_state=self.random_state,
-                progress=progress,
-                n_jobs=self.n_jobs,
-                time_limit=self.time_limit,
-            )
-        if self.minimize and not self.frontier_.has_bills:
-            raise ParameterError("minimize: the bill needs prices with errors; see `CostModel.of`")
-        return self._keep_best() if held is None else self._keep_promise(held, X_val, y_val, groups_val)
-
-    def _check_promised(self, *weights: ArrayLike | None) -> tuple[Promise, ...]:
-        """Return the promises; refuse a budget or weights beside them."""
-        promises = as_promises(self.promise)
-        if self.budget is not None or self.minimize:
+        if self.promise is not None and (self.budget is not None or self.minimize):
             raise ParameterError("promise: is kept at the least cost; leave out budget and minimize")
-        if any(weight is not None for weight in weights):
-            raise ParameterError("sample_weight: a promise counts each row once; leave out weights")
-        return promises
+        if self.budget is None and not self.minimize and self.promise is None:
+            raise ParameterError("budget: expected a number >= 0, got None")
+        return Settings(
+            plan=Plan(self.tradeoffs, self.points, self.budget),
+            scoring=self.scoring,
+            cv=self.cv,
+            validation_fraction=self.validation_fraction,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            time_limit=self.time_limit,
+        )
 
-    def _keep_promise(self, held: StudyRows, *plan: Any) -> Self:
+    def _hold_out(self, rows: GivenRows, held: StudyRows | None) -> tuple[GivenRows, StudyRows]:
+        """Return rows for the search, and those that certify the promise; refuse promises that these have not."""
+        promises = as_promises(self.promise)
+        if any(part is not None and part.weight is not None for part in (rows.train, rows.valid)):
+            raise ParameterError("sample_weight: a promise counts each row once; leave out weights")
+        task = get_tags(_models(self.estimator)[0]).estimator_type
+        shares = self.promise_fraction, self.validation_fraction
+        rows, held = hold_out(rows, held, shares, self.random_state, classes=task == "classifier")
+        check_promised(promises, held, TASK_OF.get(task, "ranking"), has_bills=True)
+        return rows, held
+
+    def _keep_promise(self, held: StudyRows, valid: StudyRows) -> Self:
         """Set the fitted attributes for the cheapest model that is certified on rows that nothing chose by."""
-        rows = {"X": held.X, "y": held.y, "groups": held.groups}
+        rows, plan = {"X": held.X, "y": held.y, "groups": held.groups}, (valid.X, valid.y, valid.groups)
         self.certified_ = self.frontier_.cheapest(promise=self.promise, plan=plan, **rows)
         self.best_point_, self.best_estimator_ = self.certified_.point, self.certified_.model
         self.margin_ = math.inf

@@ -6,7 +6,8 @@ from attrs import frozen
 
 from costframe.choices.choices import Choices
 from costframe.choices.intervals import Difference
-from costframe.choices.sentences import name_of, round_to_error
+from costframe.choices.phrases import name_of, round_to_error
+from costframe.choices.sentences import wording_of
 from costframe.core.errors import brief, printable
 from costframe.study.points import Point
 
@@ -38,34 +39,33 @@ def next_buys(frontier: Choices, point: Point, count: int = 2) -> tuple[Buy, ...
     All gains and costs are against `point`. If no gain is certain, it returns the point with the best score alone, and
     nothing if no point has a better score.
     """
-    dearer = [each for each in frontier.non_dominated() if each.cost > point.cost]
-    above = [each for each in dearer if frontier.worth(each) > frontier.worth(point)]
-    found: list[Buy] = []
+    above = [dearer for dearer in frontier.non_dominated() if dearer.cost > point.cost]
+    better = [dearer for dearer in above if frontier.worth(dearer) > frontier.worth(point)]
+    buys: list[Buy] = []
 
-    def buy_of(each: Point) -> Buy:
-        more, gain = each.cost - point.cost, frontier.gain(each, point)
-        return Buy(each, more, gain, describe_buy(frontier, more, gain, each))
+    def buy_of(dearer: Point) -> Buy:
+        more, gain = dearer.cost - point.cost, frontier.gain(dearer, point)
+        return Buy(dearer, more, gain, describe_buy(frontier, more, gain, dearer))
 
     before = point
-    for each in above:
-        step = frontier.gain(each, before)
-        buy = buy_of(each)
+    for dearer in better:
+        step = frontier.gain(dearer, before)
+        buy = buy_of(dearer)
         if step.value > step.error and buy.is_certain:
-            found.append(buy)
-            before = each
-        if len(found) == count:
+            buys.append(buy)
+            before = dearer
+        if len(buys) == count:
             break
-    if not found and above:
-        best = max(above, key=frontier.worth)
-        found = [buy_of(best)]
-    return tuple(found)
+    if not buys and better:
+        best = max(better, key=frontier.worth)
+        buys = [buy_of(best)]
+    return tuple(buys)
 
 
 def describe_buy(frontier: Choices, more: float, gain: Difference, point: Point) -> str:
     """Return a sentence about the gain in score of a point that costs more."""
     value, error = (round_to_error(number, gain.error) for number in (gain.value, gain.error))
     end = "" if gain.value > gain.error else ", which may be chance"
-    raised = "lower the bill" if frontier.has_bills else f"raise {frontier.score_name}"
-    end = f"would {raised} by {value} \u00b1 {error} ({name_of(frontier, point)}){end}."
+    end = f"would {wording_of(frontier).improvement()} by {value} \u00b1 {error} ({name_of(frontier, point)}){end}."
     dearer = f"{more:.3g}" if more < 1000 else f"{more:,.0f}"
     return f"{dearer} {printable(frontier.unit)} more per row {end}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import fields_dict
 
 from costframe.choices.choices import Choices
+from costframe.choices.sentences import wording_of
 from costframe.core.cells import guard
 from costframe.study.points import Point
 
@@ -21,22 +22,15 @@ def points_records(frontier: Choices) -> list[dict[str, Any]]:
 
     Where prices have errors, also `bill`, `bill_error`, and the ends of its interval, `bill_low` and `bill_high`.
     """
-    worth_having = frozenset(frontier.non_dominated())
+    worth_having, wording = frozenset(frontier.non_dominated()), wording_of(frontier)
     more = {"score_name": frontier.score_name, "unit": frontier.unit, "full_cost": frontier.full_cost}
     return [
         {name: getattr(p, name) for name in fields_dict(Point)}
         | {"non_dominated": int(p in worth_having)}
         | more
-        | (_bill_record(frontier, p) if frontier.has_bills else {})
+        | wording.record(p)
         for p in frontier.points
     ]
-
-
-def _bill_record(frontier: Choices, point: Point) -> dict[str, float]:
-    """Return a point's bill, its standard error, and the ends of its interval."""
-    low, high = frontier.bill_interval(point)
-    bill, error = frontier.bill(point), frontier.bill_error(point)
-    return {"bill": bill, "bill_error": error, "bill_low": low, "bill_high": high}
 
 
 def points_csv(frontier: Choices) -> str:

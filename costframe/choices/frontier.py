@@ -1,51 +1,38 @@
-"""Fitted models with their scores and costs, and choices among them."""
+"""Frontiers: fitted models with their scores and costs, and choices among them."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import itertools
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import ArrayLike
 
 import costframe
 from costframe.choices.choices import Choices
 from costframe.choices.export import points_csv, points_frame
-from costframe.choices.optimism import correct_choice, correct_choice_of_algorithm
-from costframe.choices.saving import load_fits, save_fits
+from costframe.choices.naming import correct_and_name
+from costframe.choices.paired_points import check_one_a_point
+from costframe.choices.saving import load_result, save_result
 from costframe.choices.summary import describe_frontier, frontier_html
+from costframe.core.arrays import F8
 from costframe.core.checks import as_path, check_flag, check_functions, check_mapping
 from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.files import write_together
 from costframe.core.machine import thread_count
 from costframe.datasets import Dataset
-from costframe.study.algorithms import choose_algorithms
-from costframe.study.candidates import candidates_of, task_of
-from costframe.study.common_prices import common_prices
-from costframe.study.constant import fit_constant
-from costframe.study.division import Division
-from costframe.study.entrants import Entrant, references_of
-from costframe.study.failures import UnfinishedError
-from costframe.study.fitted import Fitted, SavedModel
+from costframe.study.division import GivenRows
+from costframe.study.fit_estimators import fit_estimators
+from costframe.study.fitted import Fitted, SavedModel, StudyResult
+from costframe.study.objective import objective_of
 from costframe.study.points import Point
-from costframe.study.processes import by_cluster, by_joblib, by_processes, process_count
 from costframe.study.progress import Progress
-from costframe.study.rows import StudyRows, check_groups
-from costframe.study.runs import describe_run, hold_alone, open_run
-from costframe.study.score_choice import choose_error_cost, choose_score, choose_score_of_study
-from costframe.study.settings import check_kept, check_plan, check_time_limit, read_data
-from costframe.study.store import Store
-from costframe.study.study import Study
-from costframe.training.cluster.fitting import open_client
-from costframe.training.error_costs import ERROR_COST
-from costframe.training.library_scores import LibraryScore
+from costframe.study.rows import StudyRows
+from costframe.study.settings import Plan, Settings, check_directory, read_data
+from costframe.study.study_run import StudyRun
+from costframe.study.sweep import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,23 +60,27 @@ class Frontier(Choices):
         Influence of each of the last rows on the cost of each point; may be empty.
     """
 
-    @classmethod
-    def of(cls, found: Sequence[Fitted], score: str, unit: str, full_cost: float) -> Self:
-        """Make the frontier of fitted models: correct scores for choices, and name the points."""
-        algorithms = dict.fromkeys(fitted.point.algorithm for fitted in found)
-        bills = score == ERROR_COST
-        each = [
-            correct_choice([one for one in found if one.point.algorithm == name], bills=bills) for name in algorithms
-        ]
-        kept = _name_points(correct_choice_of_algorithm(list(itertools.chain(*each)), bills=bills))
-        return cls._of_fits(kept, {"score_name": score, "unit": unit, "full_cost": full_cost})
+    points: tuple[Point, ...]
+    score_name: str
+    unit: str
+    full_cost: float
+    models: tuple[Any, ...] = ()
+    influences: tuple[F8 | None, ...] = ()
+    spent: tuple[F8 | None, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        check_one_a_point("models", self.models, len(self._paired.points))
 
     @classmethod
-    def _of_fits(cls, found: Sequence[Fitted], header: Mapping[str, Any]) -> Self:
-        parts = ((each.point, each.model, each.influence, each.spent) for each in found)
+    def of(cls, result: StudyResult) -> Self:
+        """Make the frontier of a study: correct scores for choices, and name the points."""
+        return cls._of_named(evolve(result, fits=correct_and_name(result.fits, objective_of(result.score))))
+
+    @classmethod
+    def _of_named(cls, result: StudyResult) -> Self:
+        parts = ((fitted.point, fitted.model, fitted.influence, fitted.spent) for fitted in result.fits)
         points, models, influences, spent = zip(*parts, strict=True)
-        given = {name: header[name] for name in ("score_name", "unit", "full_cost")}
-        return cls(points, models=models, influences=influences, spent=spent, **given)
+        return cls(points, result.score, result.unit, result.full_cost, models, influences, spent)
 
     @classmethod
     def sweep(
@@ -190,51 +181,37 @@ class Frontier(Choices):
         PluginError
             If an algorithm raises another exception, which is the cause; the text names the algorithm and its plugin.
         """
-        data = read_data(data)
-        check_plan(budget, tradeoffs, points)
-        check_kept(directory, time_limit, resume=resume)
+        data, plan = read_data(data), Plan(tradeoffs, points, budget)
+        check_directory(directory, time_limit, resume=resume)
         check_functions(progress=progress, failed=failed, interim=interim)
         check_mapping("parameters", parameters)
-        beside = tradeoffs is None if references is None else check_flag("references", references)
         thread_count(n_jobs)  # refuses what is no number
-        chosen = choose_score_of_study(data, score)
-        names, left_out = choose_algorithms(data.task, algorithms, len(data.classes))
-        if failed is not None:
-            for name, unfit in left_out.items():
-                failed(name, unfit)
-        entrants, division = [Entrant.of(name, data, parameters or {}) for name in names], Division.of_data(data, cv)
-        entrants += references_of(data, names, parameters or {}) if beside else []
-        store = Store(None if directory is None else as_path(directory, "directory"), data.decimal)
-        study = Study(entrants, division, chosen, tradeoffs, points, budget, store, time_limit)
+        sweep = Sweep.of(
+            data,
+            algorithms,
+            plan,
+            score=score,
+            cv=cv,
+            parameters=parameters or {},
+            directory=None if directory is None else as_path(directory, "directory"),
+            time_limit=time_limit,
+            has_references=tradeoffs is None if references is None else check_flag("references", references),
+        )
 
-        @functools.cache
-        def constant() -> Fitted:
-            return fit_constant(data, chosen, division.folds)
+        def show(run: StudyRun) -> None:
+            assert interim is not None  # noqa: S101 - else nobody calls this
+            interim(lambda: cls.of(sweep.result(run.fits())))
 
-        def make(found: list[Fitted]) -> Any:
-            first = all(each.point.is_first_look for each in found)
-            asked = beside or str(chosen) == ERROR_COST  # to buy nothing may be the least bill
-            if first or (asked and all(each.point.n_features for each in found)):
-                found = [*found, constant()]
-            return cls.of(found, str(chosen), data.costs.unit, data.full_cost)
-
-        def show(so_far: Callable[[], list[Fitted]]) -> None:
-            if interim is not None:
-                interim(lambda: make(so_far()))
-
-        with contextlib.ExitStack() as stack:
-            if store.directory is not None:
-                described = describe_run(data, chosen, cv, parameters or {})
-                stack.enter_context(hold_alone(store.directory))
-                open_run(store.directory, described, resume=resume)
-            client = None if cluster is None else stack.enter_context(open_client(cluster))
-            if client is not None:
-                parallel = by_cluster(client)
-            else:
-                count = process_count(study) if n_jobs is None else 0 if n_jobs == 1 else thread_count(n_jobs)
-                parallel = by_processes(min(count, len(study.tasks()))) if count else None
-            found: Self = make(study.fit(parallel, progress=progress, failed=failed, show=show, far=client is not None))
-        return found
+        return cls.of(
+            sweep.fit(
+                progress=progress,
+                failed=failed,
+                show=None if interim is None else show,
+                n_jobs=n_jobs,
+                cluster=cluster,
+                resume=resume,
+            )
+        )
 
     @classmethod
     def fit(
@@ -305,34 +282,22 @@ class Frontier(Choices):
         CostframeError
             If an argument is wrong, an estimator refuses the data, or no fit has ended in time.
         """
-        check_time_limit(time_limit)
-        check_plan(budget, tradeoffs, points)
-        check_functions(progress=progress, failed=failed)
-        given = StudyRows.of(X, y, sample_weight, qid, groups=groups)
-        valid = StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val)
-        check_groups(given, valid)
-        test = StudyRows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test")
-        candidates = candidates_of(estimators)
-        task = task_of(candidates, has_queries=qid is not None)
-        prices, classes = common_prices(costs, candidates, X), task == "classification"
-        n_classes = max(given.count_classes(), 2) if classes else 0
-        if scoring is None and prices.costs.errors is not None:
-            score: str | LibraryScore = choose_error_cost(prices.costs, task, np.unique(given.y), prices.names)
-        else:
-            score = choose_score("scoring", scoring, task, n_classes)
-        rows = Division.of_rows(
-            given, valid, test, cv=cv, share=validation_fraction, seed=random_state, classes=classes
+        settings = Settings(
+            plan=Plan(tradeoffs, points, budget),
+            scoring=scoring,
+            cv=cv,
+            validation_fraction=validation_fraction,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            time_limit=time_limit,
         )
-        priced = [each.priced(prices) for each in candidates]
-        study = Study(priced, rows, score, tradeoffs, points, budget, time_limit=time_limit)
-        failed = _skip_late if failed is None and time_limit is not None else failed
-        found = study.fit(by_joblib(n_jobs), progress=progress, failed=failed)
-        if not found:
-            raise UnfinishedError(
-                f"time_limit: {time_limit:g} s passed before the first fit ended; give more time, fewer rows, cv=0, or "
-                "smaller estimators"
-            )
-        return cls.of(found, str(score), prices.costs.unit, prices.full_cost)
+        check_functions(progress=progress, failed=failed)
+        rows = GivenRows(
+            StudyRows.of(X, y, sample_weight, qid, groups=groups),
+            StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val),
+            StudyRows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test"),
+        )
+        return cls.of(fit_estimators(estimators, rows, costs, settings, progress=progress, failed=failed))
 
     def save(self, directory: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write points and models to a folder; `load` reads it, and `cf.load` each `models/NAME.model` in it.
@@ -355,11 +320,11 @@ class Frontier(Choices):
             these models, another process writes to it, or two points have one name.
         """
         unknown = (None,) * len(self.points)
-        others = (each or unknown for each in (self.models, self.influences, self.spent))
-        found = zip(self.points, *others, strict=True)
-        header = {"score_name": self.score_name, "unit": self.unit, "full_cost": self.full_cost}
+        others = (known or unknown for known in (self.models, self.influences, self.spent))
+        fits = [Fitted(*parts) for parts in zip(self.points, *others, strict=True)]
         check_flag("overwrite", overwrite)
-        save_fits(as_path(directory, "directory"), [Fitted(*each) for each in found], header, overwrite=overwrite)
+        result = StudyResult(fits, self.score_name, self.unit, self.full_cost)
+        save_result(as_path(directory, "directory"), result, overwrite=overwrite)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Self:
@@ -372,20 +337,20 @@ class Frontier(Choices):
         StorageError
             If it has no frontier, or one that is truncated or altered.
         """
-        return cls._of_fits(*load_fits(as_path(directory, "directory")))
+        return cls._of_named(load_result(as_path(directory, "directory")))
 
     def file(self, point: Point | str) -> Path | None:
         """Return the file of a point's model, if it is in one."""
-        model = self.models[self._place(point)] if self.models else None
+        model = self.models[self._paired.place(point)] if self.models else None
         return model.path if isinstance(model, SavedModel) else None
 
     def has_model(self, point: Point | str) -> bool:
         """Return whether `model` has one of a point; there are kinds of models that cannot be saved."""
-        return bool(self.models) and self.models[self._place(point)] is not None
+        return bool(self.models) and self.models[self._paired.place(point)] is not None
 
     def model(self, point: Point | str) -> Any:
         """Return the fitted estimator of a point, given the point or its name."""
-        place = self._place(point)
+        place = self._paired.place(point)
         if not self.models:
             raise ParameterError("point: expected one of this frontier's, fitted by it")
         if (model := self.models[place]) is None:
@@ -418,22 +383,3 @@ class Frontier(Choices):
         import costframe  # displays are above this room; the package loads them by name
 
         return costframe.plot.FrontierDisplay.from_frontier(self, ax=ax, **options)
-
-
-def _skip_late(_algorithm: str, error: CostframeError) -> None:
-    """Raise an error of a fit, but not that it was late."""
-    if not isinstance(error, UnfinishedError):
-        raise error
-
-
-def _name_points(found: Sequence[Fitted]) -> list[Fitted]:
-    """Return fitted models whose points have names, each algorithm's numbered from 1 by ascending cost."""
-    names: dict[int, str] = {}
-    count: Counter[str] = Counter()
-    for place, each in sorted(enumerate(found), key=lambda item: (item[1].point.cost, -item[1].point.score)):
-        count[each.point.algorithm] += 1
-        names[place] = f"{each.point.algorithm}-{count[each.point.algorithm]}"
-    return [
-        each if each.point.name else evolve(each, point=evolve(each.point, name=names[place]))
-        for place, each in enumerate(found)
-    ]

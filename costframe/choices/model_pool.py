@@ -77,21 +77,21 @@ class ModelPool:
         if rows.y.ndim != 1:
             raise DataError(f"y: expected one value a row, got shape {rows.y.shape}")
         sample = Sample.of(rows.X, rows.y, self.classes, rows.groups)
-        others = [each for each in promises if each.kind in OF_OTHER]
-        for each in promises:
-            check_task(each, self.classes)
+        others = [promise for promise in promises if promise.kind in OF_OTHER]
+        for promise in promises:
+            check_task(promise, self.classes)
         read = self.candidates[0].make().predictor_.feature_names
         narrow = sample
         if set(names := column_names(sample.X) or ()).issuperset(read) and len(names) > len(read):
             narrow = evolve(sample, X=select_columns(sample.X, read))
-        codes = {id(each.of): self._codes(each, narrow, sample.X) for each in others}
+        codes = {id(promise.of): self._codes(promise, narrow, sample.X) for promise in others}
         return evolve(narrow, others=codes)
 
     def _codes(self, promise: Promise, sample: Sample, given: Any) -> Any:
         """Return the classes that the other model of a promise says, as codes."""
         of = promise.of
         if isinstance(of, str):
-            names = [each.name for each in self.candidates]
+            names = [candidate.name for candidate in self.candidates]
             name = self.frontier.best().name if of == BEST else of
             if name in names:
                 of = self.candidates[names.index(name)].make()
@@ -121,7 +121,7 @@ class ModelPool:
 
 def reader_of(frontier: Points) -> FittedEstimator:
     """Return a model that reads all that models of a frontier read, to read rows for them; refuse unlike columns."""
-    models = [each.make() for each in ModelPool.of(frontier).candidates]
+    models = [candidate.make() for candidate in ModelPool.of(frontier).candidates]
     first = models[0].predictor_
     for model in models:
         if (model.predictor_.feature_names, model.predictor_.categories) != (first.feature_names, first.categories):
@@ -133,38 +133,40 @@ def reader_of(frontier: Points) -> FittedEstimator:
     bank = evolve(WeakLearnerBank.columns(first.feature_names, columns), categories=first.categories)
     outputs = 1 if first.classes is None or len(first.classes) == 2 else len(first.classes)
     answer = Answer(range(len(columns)), np.ones((len(columns), outputs)), np.zeros(outputs))
-    decimal = next((each.decimal for each in models if getattr(each, "decimal", None) is not None), None)
+    decimal = next((model.decimal for model in models if getattr(model, "decimal", None) is not None), None)
     return FittedEstimator(StageTree(bank, (answer,), classes=first.classes), decimal=decimal)
 
 
 def cascades_of(candidates: Sequence[Candidate], judge: Judge) -> list[Candidate]:
     """Return cascades of cheap models with the safest one on the plan that can follow them."""
-    cheap = [each for each in candidates if can_defer(each.make().predictor_)]
+    cheap = [candidate for candidate in candidates if can_defer(candidate.make().predictor_)]
     if not cheap:
         return []
-    like = cheap[0].make().predictor_
+    pattern = cheap[0].make().predictor_
     safe = max(
-        (each for each in candidates if can_follow(each.make().predictor_, like)),
-        key=lambda each: (safety_of(judge.losses(each)), -each.cost),
+        (candidate for candidate in candidates if can_follow(candidate.make().predictor_, pattern)),
+        key=lambda candidate: (safety_of(judge.losses(candidate)), -candidate.cost),
         default=None,
     )
     if safe is None:
         return []
-    last, found = safe.make().predictor_, []
-    cheaper = sorted((each for each in cheap if each.cost < safe.cost), key=lambda each: each.cost)
+    last, cascades = safe.make().predictor_, []
+    cheaper = sorted(
+        (candidate for candidate in cheap if candidate.cost < safe.cost), key=lambda candidate: candidate.cost
+    )
     step = max(len(cheaper) / _MOST_CHEAP, 1.0)
-    for each in [cheaper[int(place * step)] for place in range(int(len(cheaper) / step))]:
-        first = each.make().predictor_
+    for candidate in [cheaper[int(place * step)] for place in range(int(len(cheaper) / step))]:
+        first = candidate.make().predictor_
         if can_follow(last, first):
-            found += [
+            cascades += [
                 Candidate(
-                    f"{each.name}, then {safe.name} within {doubt:g}",
-                    each.cost,
+                    f"{candidate.name}, then {safe.name} within {doubt:g}",
+                    candidate.cost,
                     functools.cache(lambda first=first, doubt=doubt: FittedEstimator(cascade(first, last, doubt))),
                 )
                 for doubt in DOUBTS
             ]
-    return found
+    return cascades
 
 
 def refuse_rankings(*, has_some: bool) -> None:

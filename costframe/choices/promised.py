@@ -14,6 +14,7 @@ from costframe.promises.certified import Certified
 from costframe.promises.choose import Judge, choose
 from costframe.promises.promise import Promise, as_promises
 from costframe.promises.sample import check_task
+from costframe.study.division import GivenRows
 from costframe.study.rows import StudyRows, check_groups
 from costframe.study.settings import check_share, is_real_number
 
@@ -61,31 +62,24 @@ def certify(
 
 
 def hold_out(
-    rows: StudyRows,
-    valid: StudyRows | None,
-    held: StudyRows | None,
-    shares: tuple[float, float],
-    seed: Any,
-    *,
-    classes: bool,
-) -> tuple[StudyRows, StudyRows, StudyRows]:
-    """Return rows to train on, to validate on, and to certify a promise on, the last ones held out first.
+    given: GivenRows, held: StudyRows | None, shares: tuple[float, float], seed: Any, *, classes: bool
+) -> tuple[GivenRows, StudyRows]:
+    """Return rows to train on and to validate on, and those to certify a promise on, which are held out first.
 
     `shares` are those of the rows to hold out for a promise, and of the others for validation, where there are none.
     """
+    rows, valid = given.train, given.valid
     if held is not None:
         check_groups(rows, held, "_promise")
         if valid is not None and held.groups is not None:
             check_groups(valid, held, "_promise")
     else:
         check_share("promise_fraction", shares[0])
-        others, kept = rows.hold_out(shares[0], seed, classes=classes)
-        rows, held = rows.take(others), rows.take(kept)
+        rows, held = map(rows.take, rows.hold_out(shares[0], seed, classes=classes))
     if valid is None:
         check_share("validation_fraction", shares[1])
-        others, kept = rows.hold_out(shares[1], seed, classes=classes)
-        rows, valid = rows.take(others), rows.take(kept)
-    return rows, valid, held
+        rows, valid = map(rows.take, rows.hold_out(shares[1], seed, classes=classes))
+    return GivenRows(rows, valid), held
 
 
 def _rows_of_plan(plan: Any) -> StudyRows:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import evolve
 
 from costframe.core.errors import CostframeError, ParameterError, StorageError, quote_names
 from costframe.core.files import write_together
 from costframe.study.fit_files import MODELS, file_name, is_plain, pack_fits, unpack_fits
-from costframe.study.fitted import Fitted, SavedModel, model_content
+from costframe.study.fitted import Fitted, SavedModel, StudyResult, model_content
 from costframe.study.points import CONSTANT
-from costframe.study.runs import FRONTIER, hold_alone, holds_run
+from costframe.study.run_folder import FRONTIER, hold_alone, holds_run
 from costframe.study.store import Store
 
 
-def save_fits(folder: Path, found: Sequence[Fitted], header: Mapping[str, Any], *, overwrite: bool) -> None:
+def save_result(folder: Path, result: StudyResult, *, overwrite: bool) -> None:
     """Write a frontier's points and models to a folder; models of kinds that cannot be saved are left out.
 
     Raises
@@ -31,17 +30,18 @@ def save_fits(folder: Path, found: Sequence[Fitted], header: Mapping[str, Any], 
     """
     try:
         with hold_alone(folder):
-            _check_run(folder, found)
-            _save(folder, found, header, overwrite=overwrite)
+            _check_run(folder, result.fits)
+            _save(folder, result, overwrite=overwrite)
     except CostframeError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise StorageError(f"{folder}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
-def load_fits(folder: Path) -> tuple[list[Fitted], dict[str, Any]]:
-    """Read what `save_fits` wrote; errors are those of `unpack_fits`."""
-    return unpack_fits(folder / FRONTIER, folder / MODELS)
+def load_result(folder: Path) -> StudyResult:
+    """Read what `save_result` wrote; errors are those of `unpack_fits`."""
+    fits, header = unpack_fits(folder / FRONTIER, folder / MODELS)
+    return StudyResult(fits, header["score_name"], header["unit"], header["full_cost"])
 
 
 def remove_other_models(directory: Path) -> None:
@@ -52,22 +52,24 @@ def remove_other_models(directory: Path) -> None:
             file.unlink()
 
 
-def _save(folder: Path, found: Sequence[Fitted], header: Mapping[str, Any], *, overwrite: bool) -> None:
+def _save(folder: Path, result: StudyResult, *, overwrite: bool) -> None:
     contents: dict[Path, bytes] = {}
     saved = []
-    for each, name in zip(found, _model_names([each.point.name for each in found]), strict=True):
-        path, model = folder / MODELS / name, each.model
+    names = _model_names([fitted.point.name for fitted in result.fits])
+    for fitted, name in zip(result.fits, names, strict=True):
+        path, model = folder / MODELS / name, fitted.model
         if not (isinstance(model, SavedModel) and model.path.resolve() == path.resolve()):
             content = model_content(model)
             model = None if content is None else SavedModel.of(path, content)
             if content is not None:
                 contents[path] = content
-        saved.append(evolve(each, model=model))
+        saved.append(evolve(fitted, model=model))
+    header = {"score_name": result.score, "unit": result.unit, "full_cost": result.full_cost}
     contents[folder / FRONTIER] = pack_fits(saved, header)
     changed = {path: content for path, content in contents.items() if _differs(path, content)}
     taken = [path for path in changed if path.exists()]
-    if kept := sorted({path.absolute() for path in taken} & {*_models_of_run(folder)}):
-        raise ParameterError(f"directory: {kept[0]} is the model of a run; give another directory")
+    if of_run := sorted({path.absolute() for path in taken} & {*_models_of_run(folder)}):
+        raise ParameterError(f"directory: {of_run[0]} is the model of a run; give another directory")
     if taken and not overwrite:
         what = "holds another frontier" if (folder / FRONTIER).exists() else f"has other files, such as {taken[0].name}"
         raise ParameterError(f"directory: {folder} {what}; give another directory, or overwrite=True")
@@ -78,18 +80,18 @@ def _save(folder: Path, found: Sequence[Fitted], header: Mapping[str, Any], *, o
         path.unlink(missing_ok=True)
 
 
-def _check_run(folder: Path, found: Sequence[Fitted]) -> None:
+def _check_run(folder: Path, fits: Sequence[Fitted]) -> None:
     """Refuse the folder of a run that did not fit the models, of which it may have some of the same names."""
     if not holds_run(folder):
         return
     models = (folder / MODELS).resolve()
-    of_run = {fitted.point.name for each in Store(folder).all().values() for fitted in each}
-    for each in found:
-        is_here = isinstance(each.model, SavedModel) and each.model.path.parent.resolve() == models
-        is_made_anew = each.point.is_first_look or each.point.algorithm == CONSTANT
-        if not (is_here or is_made_anew or (model_content(each.model) is None and each.point.name in of_run)):
+    of_run = {fitted.point.name for fits_of_run in Store(folder).all().values() for fitted in fits_of_run}
+    for fitted in fits:
+        is_here = isinstance(fitted.model, SavedModel) and fitted.model.path.parent.resolve() == models
+        is_made_anew = fitted.point.is_first_look or fitted.point.algorithm == CONSTANT
+        if not (is_here or is_made_anew or (model_content(fitted.model) is None and fitted.point.name in of_run)):
             raise ParameterError(
-                f"directory: {folder} holds a run, which did not fit {each.point.name}; give another directory"
+                f"directory: {folder} holds a run, which did not fit {fitted.point.name}; give another directory"
             )
 
 
@@ -111,15 +113,15 @@ def _differs(path: Path, content: bytes) -> bool:
 
 def _models_of_run(folder: Path) -> list[Path]:
     """Return the files of models of a run's finished fits; none without a run."""
-    found = Store(folder).all() if holds_run(folder) else {}
-    models = [fitted.model for each in found.values() for fitted in each]
+    by_algorithm = Store(folder).all() if holds_run(folder) else {}
+    models = [fitted.model for fits in by_algorithm.values() for fitted in fits]
     return [model.path for model in models if isinstance(model, SavedModel)]
 
 
 def _models_of(folder: Path) -> list[Path]:
     """Return the files of models of the frontier in a folder; none without one that can be read."""
     try:
-        found, _ = load_fits(folder)
+        fits = load_result(folder).fits
     except StorageError:
         return []
-    return [each.model.path for each in found if isinstance(each.model, SavedModel)]
+    return [fitted.model.path for fitted in fits if isinstance(fitted.model, SavedModel)]

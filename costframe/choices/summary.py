@@ -6,7 +6,7 @@ from html import escape
 
 from costframe.choices.choices import Choices
 from costframe.choices.figures import describe_worth, figures_of
-from costframe.choices.sentences import describe_model
+from costframe.choices.sentences import describe_model, wording_of
 from costframe.choices.tables import columns_of, rows_of_frontier, to_cells
 from costframe.core.display import html_table
 from costframe.core.errors import brief, format_count
@@ -17,14 +17,11 @@ from costframe.study.references import is_reference
 def describe_frontier(frontier: Choices) -> str:
     """Return four lines: the range of scores and costs, and the points that matter most."""
     front = frontier.non_dominated() or frontier.points
-    sign, name = (-1, "errors") if frontier.has_bills else (1, frontier.score_name)
-    scores = f"{name} {sign * front[0].score:.3g} to {sign * front[-1].score:.3g}"
-    span = f"{scores} at {front[0].cost:.4g} to {front[-1].cost:.4g} {frontier.unit}"
-    chosen = {"recommended": frontier.recommended(), "best": frontier.best(), "cheapest useful": frontier.useful()}
-    if frontier.has_bills:
-        least = min(frontier, key=frontier.bill)
-        chosen = {"recommended": frontier.recommended(), "least bill": least, "fewest errors": frontier.best()}
-    lines = [f"{label}: {_in_words(frontier, point) if point else 'none'}" for label, point in chosen.items()]
+    wording = wording_of(frontier)
+    span = f"{wording.span(front)} at {front[0].cost:.4g} to {front[-1].cost:.4g} {frontier.unit}"
+    lines = [
+        f"{label}: {_in_words(frontier, point) if point else 'none'}" for label, point in wording.highlights().items()
+    ]
     return brief(frontier, _count(frontier), span, more=lines)
 
 

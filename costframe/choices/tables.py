@@ -8,22 +8,17 @@ import numpy as np
 
 from costframe.choices.choices import Choices
 from costframe.choices.figures import figures_of
+from costframe.choices.sentences import wording_of
 from costframe.study.path_points import choose_places
 from costframe.study.points import Point
 
 MOST_ROWS = 6  # of a table of the frontier
-# What replaces columns where points have bills.
-_BILLS = dict.fromkeys(("score", "score alone", "90% interval", "test score"), ()) | {
-    "cost": ("cost", "errors", "bill"),
-    "test cost": ("test cost", "test errors", "test bill"),
-}
 
 
 def columns_of(frontier: Choices, columns: Iterable[str]) -> tuple[str, ...]:
     """Return the columns of a table, with cost, errors and bill for score and cost where points have bills."""
-    if not frontier.has_bills:
-        return tuple(columns)
-    return tuple(name for column in columns for name in _BILLS.get(column, (column,)))
+    instead = wording_of(frontier).columns
+    return tuple(name for column in columns for name in instead.get(column, (column,)))
 
 
 def to_cells(frontier: Choices, points: Iterable[Point], columns: Sequence[str]) -> list[list[str]]:
@@ -38,7 +33,7 @@ def rows_of_frontier(frontier: Choices, chosen: Point) -> list[Point]:
     """
     front = frontier.non_dominated()
     shown = {frontier.best(), chosen, front[0]}
-    kept = [place for place, point in enumerate(front) if point in shown]
+    places = [place for place, point in enumerate(front) if point in shown]
     cost, score = np.array([(point.cost, frontier.rank(point)[0]) for point in front]).T
-    further = choose_places(cost, score, kept, MOST_ROWS - len(shown), frontier.full_cost)
+    further = choose_places(cost, score, places, MOST_ROWS - len(shown), frontier.full_cost)
     return sorted(shown | {front[place] for place in further}, key=lambda point: (-point.cost, -point.score))

@@ -28,7 +28,8 @@ from costframe.study.constant import fit_constant
 from costframe.study.division import Division
 from costframe.study.failures import UnfinishedError, failure_text
 from costframe.study.fit_files import FITS
-from costframe.study.runs import clear_run, hold_alone, holds_fits, holds_references_only, holds_run
+from costframe.study.fitted import StudyResult
+from costframe.study.run_folder import clear_run, hold_alone, holds_fits, holds_references_only, holds_run
 from costframe.study.score_choice import choose_score_of_study
 from costframe.training.console import output as make_console
 
@@ -185,7 +186,7 @@ def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:
             frontier = screen.so_far()
         else:
             constant = [fit_constant(data, score)]
-            frontier = Frontier.of(constant, str(score), data.costs.unit, data.full_cost)
+            frontier = Frontier.of(StudyResult(constant, str(score), data.costs.unit, data.full_cost))
     _print_failures(failures)
     if unfinished:
         print_error(f"time was up before all fits of {', '.join(dict.fromkeys(unfinished))}; --resume goes on")

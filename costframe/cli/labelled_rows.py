@@ -23,7 +23,7 @@ from costframe.datasets.parts import QID, SPLIT
 from costframe.datasets.reading import Reading
 from costframe.datasets.table_files import TableFile
 from costframe.study.rows import StudyRows
-from costframe.study.runs import digest_table, find_run
+from costframe.study.run_folder import digest_table, find_run
 
 _TASKS = {"classifier": "classification", "regressor": "regression", "ranker": "ranking"}
 _OF_RUN = {"target", *FURTHER, "epochs"}  # arguments of `read_table`, as a run keeps them

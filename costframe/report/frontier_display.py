@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from attrs import define, field
 
-from costframe.choices.choices import Choices
 from costframe.choices.figures import figures_of, name_worth
 from costframe.choices.frontier import Frontier
 from costframe.core.errors import ParameterError, format_count, shown
@@ -33,7 +32,7 @@ LOG_SPAN, LOG_BILLS = 50, 5  # costs, and bills, that span more than this factor
 
 
 def _check_frontier(given: object) -> None:
-    if not isinstance(given, Choices):
+    if not isinstance(given, Frontier):
         raise ParameterError(f"frontier: expected a Frontier, got {shown(given)}")
 
 

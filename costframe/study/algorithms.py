@@ -33,16 +33,18 @@ def choose_algorithms(
         raise ParameterError(f"algorithm {name!r}: {error}")
     if names and named == names:
         return names, {}
-    found, unfit = _unnamed(task, n_classes, every=bool(names))
-    return list(dict.fromkeys([*found, *named])), unfit
+    chosen, unfit = _unnamed(task, n_classes, every=bool(names))
+    return list(dict.fromkeys([*chosen, *named])), unfit
 
 
 def _unnamed(task: str, n_classes: int, *, every: bool) -> tuple[list[str], dict[str, ParameterError]]:
-    found = sorted(registry().algorithms.items())
-    known = {name: one for name, one in found if TASKS[task] in one.given and not one.baseline}
+    algorithms = sorted(registry().algorithms.items())
+    known = {
+        name: algorithm for name, algorithm in algorithms if TASKS[task] in algorithm.given and not algorithm.baseline
+    }
     if not known:
         raise PluginError(f"no installed algorithm has the task {task!r}")
-    names = [name for name, one in known.items() if every or one.usual] or list(known)
+    names = [name for name, algorithm in known.items() if every or algorithm.usual] or list(known)
     names = [name for name in names if registry().loads(name, task)]
     unfit = _unfit(names, task, n_classes)
     if len(unfit) == len(names):

@@ -20,21 +20,21 @@ def refine(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progr
     It is a bisection on the logarithm of the tradeoff, between the largest that exceeds the budget and the smallest
     above it that does not; if all exceed the budget, it tries larger ones first.
     """
-    found: list[Fitted] = []
+    fits: list[Fitted] = []
 
     def attempt(tradeoff: float) -> Fitted:
-        found.append(fit_at(trial, tradeoff, progress, len(found), max(REFINEMENTS, len(found) + 1)))
-        return found[-1]
+        fits.append(fit_at(trial, tradeoff, progress, len(fits), max(REFINEMENTS, len(fits) + 1)))
+        return fits[-1]
 
     known = sorted(tried, key=lambda fitted: fitted.point.tradeoff)
     top = known[-1]
-    while top.point.cost > budget and top.point.tradeoff > 0 and len(found) < EXTENSIONS:
+    while top.point.cost > budget and top.point.tradeoff > 0 and len(fits) < EXTENSIONS:
         top = attempt(4 * top.point.tradeoff)
-    dear = [fitted.point.tradeoff for fitted in [*known, *found] if fitted.point.cost > budget]
+    dear = [fitted.point.tradeoff for fitted in [*known, *fits] if fitted.point.cost > budget]
     if not dear or top.point.cost > budget:
-        return found
+        return fits
     low = max(dear)
-    high = min(f.point.tradeoff for f in [*known, *found] if f.point.tradeoff > low)
+    high = min(f.point.tradeoff for f in [*known, *fits] if f.point.tradeoff > low)
     for _ in range(REFINEMENTS):
         if high < CLOSE * low:
             break
@@ -43,4 +43,4 @@ def refine(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progr
         if within and middle.point.cost >= NEARLY_ALL * budget:
             break
         low, high = (low, middle.point.tradeoff) if within else (middle.point.tradeoff, high)
-    return found
+    return fits

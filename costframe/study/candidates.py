@@ -50,7 +50,7 @@ class Given:
     model: Any
     prices: Prices | None = None
 
-    begins = True, True  # in the order in which they are given
+    start_order = True, True  # in the order in which they are given
     is_reference = False
     guard = contextlib.nullcontext
 
@@ -141,19 +141,19 @@ def _label(model: Any) -> str:
 
 def _distinct(names: Iterable[str]) -> list[str]:
     """Return names in which repeated ones have numbers from 2."""
-    found: list[str] = []
+    labels: list[str] = []
     for name in names:
         label, number = name, 1
-        while label in found:
+        while label in labels:
             number += 1
             label = f"{name}-{number}"
-        found.append(label)
-    return found
+        labels.append(label)
+    return labels
 
 
 def task_of(candidates: Sequence[Given], *, has_queries: bool) -> str:
     """Return the task of candidates; refuse classifiers beside others."""
-    kinds = {kind_of(each.model): each.label for each in candidates}
+    kinds = {kind_of(candidate.model): candidate.label for candidate in candidates}
     if "classifier" not in kinds:
         return "ranking" if has_queries or "ranker" in kinds else "regression"
     for kind, label in kinds.items():

@@ -19,18 +19,24 @@ def common_prices(costs: object, candidates: Sequence[Given], X: Any) -> Prices:
     Fitted models take given `costs` instead of their own, estimators are not trained for others than their own. Columns
     without names have those of the prices.
     """
-    own = [each for each in candidates if each.costs is not None and not (costs is not None and each.is_fitted)]
+    priced = [
+        candidate
+        for candidate in candidates
+        if candidate.costs is not None and not (costs is not None and candidate.is_fitted)
+    ]
     named, width = column_names(X), _width(X)
-    first = next((each.model for each in candidates if each.is_fitted), None)
-    given = costs if costs is not None else own[0].costs if own else None
+    first = next((candidate.model for candidate in candidates if candidate.is_fitted), None)
+    given = costs if costs is not None else priced[0].costs if priced else None
     names = named or tuple(f"x{f}" for f in range(width))
     if given is None and named is None and first is not None:
         names = tuple(getattr(first, "predictor_", first).feature_names)
     model = CostModel.of(given, names)
-    for each in own:
-        if CostModel.of(each.costs, names) != model:
-            whose = "the given costs" if costs is not None else f"those of {own[0].label!r}"
-            raise ParameterError(f"costs: the prices of {each.label!r} differ from {whose}; a frontier has one table")
+    for candidate in priced:
+        if CostModel.of(candidate.costs, names) != model:
+            whose = "the given costs" if costs is not None else f"those of {priced[0].label!r}"
+            raise ParameterError(
+                f"costs: the prices of {candidate.label!r} differ from {whose}; a frontier has one table"
+            )
     if named is None and len(model.names) != width:
         raise CostModelError(f"costs: price {len(model.names)} features, X has {width} columns without names")
     return Prices(model, named or model.names, given is not None)

@@ -41,12 +41,12 @@ def _digest(value: object, above: tuple[int, ...]) -> bytes:
     if id(value) in above:  # a cycle
         return hashlib.sha256(b"cycle %d" % above.index(id(value))).digest()
     value = value.item() if isinstance(value, np.generic) else value
-    own, parts = _take_apart(value)
+    content, parts = _take_apart(value)
     digests = [_digest(part, (*above, id(value))) for part in parts]
     if isinstance(value, dict | set | frozenset):
         digests.sort()
-    name = f"{type(value).__module__}.{type(value).__qualname__} {len(own)} {len(digests)} "
-    return hashlib.sha256(b"".join([name.encode(), own, *digests])).digest()
+    name = f"{type(value).__module__}.{type(value).__qualname__} {len(content)} {len(digests)} "
+    return hashlib.sha256(b"".join([name.encode(), content, *digests])).digest()
 
 
 def _take_apart(value: Any) -> tuple[bytes, Iterable[object]]:
@@ -87,5 +87,5 @@ def _take_object_apart(value: Any) -> tuple[bytes, Iterable[object]]:
     state, listed, mapped = (*reduced[2:5], None, None, None)[:3]
     if isinstance(state, dict):
         cached = functools.cached_property
-        state = {key: each for key, each in state.items() if not isinstance(getattr(type(value), key, None), cached)}
+        state = {key: part for key, part in state.items() if not isinstance(getattr(type(value), key, None), cached)}
     return b"", (*reduced[:2], state, list(listed or ()), dict(mapped or ()))

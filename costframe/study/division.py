@@ -10,8 +10,20 @@ from attrs import frozen
 from costframe.core.arrays import I8
 from costframe.datasets import Dataset
 from costframe.study.folds import Fold, folds_by, folds_of
-from costframe.study.rows import StudyRows
+from costframe.study.rows import StudyRows, check_groups
 from costframe.study.settings import check_share
+
+
+@frozen(eq=False)
+class GivenRows:
+    """Rows to train on, and perhaps others to choose by and to test on; rows of a group are in one of the first two."""
+
+    train: StudyRows
+    valid: StudyRows | None = None
+    test: StudyRows | None = None
+
+    def __attrs_post_init__(self) -> None:
+        check_groups(self.train, self.valid)
 
 
 @frozen(eq=False)

@@ -48,7 +48,7 @@ class Entrant:
         return not self.is_reference
 
     @property
-    def begins(self) -> tuple[bool, bool]:
+    def start_order(self) -> tuple[bool, bool]:
         """Its place in the order in which fits begin: those that search sets, references, those with a path, others."""
         if self.is_reference:
             return False, True
@@ -85,14 +85,20 @@ def references_of(data: Dataset, algorithms: Collection[str], parameters: Mappin
     """
     prices = data.costs.select(data.feature_names)
     free = (prices.alone == 0) & (prices.once == 0)
-    found = []
-    for each in REFERENCES:
-        asked = (free.any() and not free.all()) if each.free else data.task != "ranking"
-        if asked and _can_fit(each, data) and (each.free or not _is_fitted_by(algorithms, each, data.task)):
-            known = estimator(each.algorithm, data.task).get_params()
-            own = {name: value for name, value in parameters.items() if name in known}
-            found.append(Entrant.of(each.algorithm, data, own | each.settings, reference=each.label))
-    return found
+    entrants = []
+    for reference in REFERENCES:
+        asked = (free.any() and not free.all()) if reference.free else data.task != "ranking"
+        if (
+            asked
+            and _can_fit(reference, data)
+            and (reference.free or not _is_fitted_by(algorithms, reference, data.task))
+        ):
+            known = estimator(reference.algorithm, data.task).get_params()
+            settings = {name: value for name, value in parameters.items() if name in known}
+            entrants.append(
+                Entrant.of(reference.algorithm, data, settings | reference.settings, reference=reference.label)
+            )
+    return entrants
 
 
 def _can_fit(reference: Reference, data: Dataset) -> bool:

@@ -70,9 +70,9 @@ def sum_by_unit(moved: F8, units: I8 | None) -> F8:
     """Return the influences of rows, (n,), where their groups vary: the first row of a group has the group's."""
     if units is None:
         return moved
-    found = np.zeros(len(moved))
-    found[np.unique(units, return_index=True)[1]] = np.bincount(units, moved)
-    return found
+    by_unit = np.zeros(len(moved))
+    by_unit[np.unique(units, return_index=True)[1]] = np.bincount(units, moved)
+    return by_unit
 
 
 def of_bill(moved: F8 | None, spent: F8 | None) -> F8 | None:
@@ -82,22 +82,22 @@ def of_bill(moved: F8 | None, spent: F8 | None) -> F8 | None:
     """
     if moved is None or spent is None:
         return None
-    found = moved.copy()
-    found[len(moved) - len(spent) :] -= spent
-    return found
+    joint = moved.copy()
+    joint[len(moved) - len(spent) :] -= spent
+    return joint
 
 
-def mix_estimates(one: Estimate, other: Estimate, share: float) -> Estimate:
+def mix_estimates(first: Estimate, second: Estimate, share: float) -> Estimate:
     """Estimate the score of one of two models, which is the other one with probability `share`."""
-    assert one.influence is not None  # noqa: S101 - both come from `estimate_on_rows`
-    assert other.influence is not None  # noqa: S101
-    moved = (1 - share) * one.influence + share * other.influence
-    between = share * (1 - share) * (other.score - one.score) ** 2
-    score = (1 - share) * one.score + share * other.score
+    assert first.influence is not None  # noqa: S101 - both come from `estimate_on_rows`
+    assert second.influence is not None  # noqa: S101
+    moved = (1 - share) * first.influence + share * second.influence
+    between = share * (1 - share) * (second.score - first.score) ** 2
+    score = (1 - share) * first.score + share * second.score
     mistakes = None
-    if one.mistakes is not None and other.mistakes is not None:
-        mistakes = (1 - share) * one.mistakes + share * other.mistakes
-    error, weight = standard_error(moved), one.weight
+    if first.mistakes is not None and second.mistakes is not None:
+        mistakes = (1 - share) * first.mistakes + share * second.mistakes
+    error, weight = standard_error(moved), first.weight
     return Estimate(score, error, moved, between=between, mistakes=mistakes, weight=weight)
 
 
@@ -132,14 +132,14 @@ def join_folds(
     return Estimate(score, float(error), moved, rows_lacked=rows_lacked, mistakes=mistakes)
 
 
-def difference_error(one: F8, other: F8) -> float:
+def difference_error(first: F8, second: F8) -> float:
     """Return the standard error of the difference of two scores, from the influences of their rows.
 
     If one has fewer rows, its rows are the last ones of the other.
     """
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     shared = product(longer[len(longer) - len(shorter) :], shorter)
-    return math.sqrt(max(product(one, one) + product(other, other) - 2 * shared, 0.0))
+    return math.sqrt(max(product(first, first) + product(second, second) - 2 * shared, 0.0))
 
 
 def paired_error(moved: Sequence[F8], errors: Sequence[float], shared: tuple[float, float] = (0.0, 0.0)) -> float:
@@ -147,7 +147,7 @@ def paired_error(moved: Sequence[F8], errors: Sequence[float], shared: tuple[flo
 
     `shared` are parts of the errors that are of one cause, so that their difference counts.
     """
-    beyond = sum(_beyond(error, each, same) for each, error, same in zip(moved, errors, shared, strict=True))
+    beyond = sum(_beyond(error, of_rows, same) for of_rows, error, same in zip(moved, errors, shared, strict=True))
     return math.sqrt(difference_error(*moved) ** 2 + beyond + (shared[1] - shared[0]) ** 2)
 
 
@@ -160,6 +160,6 @@ def _beyond(error: float, moved: F8, shared: float) -> float:
     return max(error**2 - product(moved, moved) - shared**2, 0.0)
 
 
-def product(one: F8, other: F8) -> float:
+def product(first: F8, second: F8) -> float:
     """Return the scalar product of two float64 (n,), without BLAS, whose threads wait on a busy machine."""
-    return float(np.einsum("i,i", one, other))
+    return float(np.einsum("i,i", first, second))

@@ -44,5 +44,9 @@ def joint_error(errors: Mapping[str, CostframeError]) -> CostframeError:
     return PluginError(f"nothing could be fitted: {'; '.join(failure_text(*failure) for failure in errors.items())}")
 
 
+class TimeIsUp(BaseException):
+    """The end of a fit in this thread."""
+
+
 class UnfinishedError(CostframeError):
     """A candidate whose fits did not end in time."""

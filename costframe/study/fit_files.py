@@ -37,19 +37,19 @@ def file_name(text: str) -> str:
     return f"{re.sub(r'^-|[^a-zA-Z0-9_-]', '_', text)[:60]}={checksum[:16]}"
 
 
-def pack_fits(found: Sequence[Fitted], header: Mapping[str, Any]) -> bytes:
+def pack_fits(fits: Sequence[Fitted], header: Mapping[str, Any]) -> bytes:
     """Return the content of a file with points and influences of fits; `header` has further JSON values."""
     arrays = {
-        f"{name}.{n}": getattr(each, name)
-        for n, each in enumerate(found)
+        f"{name}.{n}": getattr(fitted, name)
+        for n, fitted in enumerate(fits)
         for name in _ARRAYS
-        if getattr(each, name) is not None
+        if getattr(fitted, name) is not None
     }
     points = []
-    for each in found:
-        saved = each.model if isinstance(each.model, SavedModel) else None
+    for fitted in fits:
+        saved = fitted.model if isinstance(fitted.model, SavedModel) else None
         model = saved and [saved.path.name, saved.checksum]
-        points.append(attrs.asdict(each.point) | {"model": model, "repeated": each.repeated})
+        points.append(attrs.asdict(fitted.point) | {"model": model, "repeated": fitted.repeated})
     return pack({**header, "points": points}, arrays)
 
 
@@ -63,22 +63,22 @@ def unpack_fits(file: Path, models: Path) -> tuple[list[Fitted], dict[str, Any]]
     """
     try:
         header, arrays = unpack(file.read_bytes())
-        found = []
+        fits = []
         for number, described in enumerate(header["points"]):
             saved, repeated = described.pop("model"), bool(described.pop("repeated"))
             point = Point(**described)
             model = None if saved is None else _model_in(models, *saved)
             moved = {name: arrays.get(f"{name}.{number}") for name in _ARRAYS}
-            found.append(Fitted(point, model, **moved, repeated=repeated))
+            fits.append(Fitted(point, model, **moved, repeated=repeated))
     except CostframeError as error:
         raise StorageError(f"{file}: {error}") from error
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise StorageError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise StorageError(f"{file}: expected finished fits of a run, got something else") from error
-    if not found:
+    if not fits:
         raise StorageError(f"{file}: expected finished fits of a run, got none")
-    return found, header
+    return fits, header
 
 
 def _model_in(folder: Path, name: str, checksum: str) -> SavedModel:

@@ -77,6 +77,24 @@ class Fitted:
         return self.model.load() if isinstance(self.model, SavedModel) else self.model
 
 
+@frozen(eq=False)
+class Fits:
+    """Fitted models of one algorithm, and cost and score of all models of their path, if they are of one."""
+
+    fits: list[Fitted]
+    front: list[tuple[float, float]] = field(factory=list)
+
+
+@frozen(eq=False)
+class StudyResult:
+    """The fitted models of a study, its score, and the unit of costs with the price of all features for one row."""
+
+    fits: list[Fitted]
+    score: str
+    unit: str
+    full_cost: float
+
+
 def model_content(model: Any, decimal: str | None = None) -> bytes | None:
     """Return the content of the file of a point's model, with the decimal sign of its table; None without a file."""
     if model is None or isinstance(model, SavedModel):

@@ -83,15 +83,15 @@ def folds_alike(train: StudyRows, valid: StudyRows, *, classes: bool) -> tuple[F
     """
     if len(valid.y) > _CHOOSE_WELL or not _fit_together(train, valid):
         return ()
-    rows, made = train.append(valid), []
+    rows, folds = train.append(valid), []
     if _fewest(rows, classes=classes) < _FEWEST_HALVED:
         return ()
     fold = _number_folds(rows, FOLDS, 0, classes=classes)
     for k in range(FOLDS):
         out, rest = np.flatnonzero(fold == k), rows.take(np.flatnonzero(fold != k))
-        kept = rest.hold_out(len(valid.y) / len(rows.y), 0, classes=classes)
-        made.append(Fold(rest.take(kept[0]), rest.take(kept[1]), rows.take(out), out))
-    return tuple(made)
+        training, stopping = map(rest.take, rest.hold_out(len(valid.y) / len(rows.y), 0, classes=classes))
+        folds.append(Fold(training, stopping, rows.take(out), out))
+    return tuple(folds)
 
 
 def folds_by(train: StudyRows, valid: StudyRows, splitter: Any, order: I8) -> tuple[Fold, ...]:

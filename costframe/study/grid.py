@@ -24,12 +24,12 @@ def fit_grid(trial: Trial, points: int, progress: Progress) -> list[Fitted]:
     If the upper end of the grid gives constants only, these fits go between costs that differ most.
     """
     plain = fit_at(trial, 0.0, progress, 0, points)
-    found, model = [plain], plain.estimator
+    fits, model = [plain], plain.estimator
     for tradeoff in grid(*_cost_scales(model, plain.point.cost), _loss_of_constant(model, trial.train), points - 1):
-        found.append(fit_at(trial, float(tradeoff), progress, len(found), points))
-        if found[-1].point.n_features == 0:  # all larger tradeoffs give constants too
-            return fill(trial, found, points, progress)
-    return found
+        fits.append(fit_at(trial, float(tradeoff), progress, len(fits), points))
+        if fits[-1].point.n_features == 0:  # all larger tradeoffs give constants too
+            return fill(trial, fits, points, progress)
+    return fits
 
 
 def grid(cost: float, cheapest: float, loss: float, points: int) -> F8:
@@ -47,9 +47,9 @@ def grid(cost: float, cheapest: float, loss: float, points: int) -> F8:
 def _cost_scales(model: Any, paid: float) -> tuple[float, float]:
     """Return the price of all features and of the cheapest one; if features are free, the cost of evaluation."""
     names = model.predictor_.feature_names
-    each = model.costs_.select(names).alone
+    prices = model.costs_.select(names).alone
     full = max(model.costs_.full_cost(names), paid)
-    return full, float(min(each[each > 0], default=full / 10))
+    return full, float(min(prices[prices > 0], default=full / 10))
 
 
 def _loss_of_constant(model: Any, rows: StudyRows) -> float:
@@ -63,18 +63,18 @@ def _loss_of_constant(model: Any, rows: StudyRows) -> float:
     return float(-np.sum(share[share > 0] * np.log(share[share > 0])))
 
 
-def fill(trial: Trial, found: Sequence[Fitted], points: int, progress: Progress) -> list[Fitted]:
+def fill(trial: Trial, fits: Sequence[Fitted], points: int, progress: Progress) -> list[Fitted]:
     """Fit until there are `points`, each time between the neighboring tradeoffs whose costs on valid differ most."""
-    every = sorted(found, key=lambda fitted: fitted.point.tradeoff)
-    while len(every) < points:
+    ascending = sorted(fits, key=lambda fitted: fitted.point.tradeoff)
+    while len(ascending) < points:
         gaps = [
             (abs(a.point.cost - b.point.cost), place)
-            for place, (a, b) in enumerate(itertools.pairwise(every))
+            for place, (a, b) in enumerate(itertools.pairwise(ascending))
             if b.point.tradeoff > APART * a.point.tradeoff > 0
         ]
         if not gaps:
             break
         place = max(gaps)[1]
-        middle = math.sqrt(every[place].point.tradeoff * every[place + 1].point.tradeoff)
-        every.insert(place + 1, fit_at(trial, middle, progress, len(every), points))
-    return every
+        middle = math.sqrt(ascending[place].point.tradeoff * ascending[place + 1].point.tradeoff)
+        ascending.insert(place + 1, fit_at(trial, middle, progress, len(ascending), points))
+    return ascending

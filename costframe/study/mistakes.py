@@ -21,14 +21,14 @@ def count_mistakes(score: str | LibraryScore, y: NDArray[Any], predictions: F8) 
     return costs.count_mistakes(y, predictions) if isinstance(costs, ErrorCosts) else None
 
 
-def mistakes_in_words(found: F8 | None, labels: Any) -> str:
+def mistakes_in_words(counts: F8 | None, labels: Any) -> str:
     """Return a text such as "17 of class ill answered as well, 40 of class well answered as ill"; "" without counts.
 
     It names at most three kinds, those with the most rows, the fewest first.
     """
-    if found is None:
+    if counts is None:
         return ""
-    kinds = [(found[place], place) for place in zip(*np.nonzero(np.round(found)), strict=True)]
+    kinds = [(counts[place], place) for place in zip(*np.nonzero(np.round(counts)), strict=True)]
     kinds.sort(reverse=True)
     named = [
         f"{round(count):,} of class {printable(str(labels[truth]))} answered as {printable(str(labels[answer]))}"

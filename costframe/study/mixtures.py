@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
 from costframe.core.arrays import I8
 from costframe.core.predictors.mixed import MixedPredictor
@@ -15,7 +15,7 @@ from costframe.core.storage.saving import opaque_names
 from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_rows
 from costframe.study.estimates import Estimate, beyond_rows, mix_estimates
-from costframe.study.fitted import Fitted
+from costframe.study.fitted import Fits, Fitted
 from costframe.study.trial import Trial
 from costframe.training.scoring import score_named, with_labels
 from costframe.training.shell import CostAwareEstimator
@@ -25,7 +25,32 @@ _FILLED = 0.99  # of a budget, by a mixture: the shares of rows differ a little 
 _MOST_ALIKE = 0.02  # of the rows, with equal values of all free features
 
 
-def mix_to_budget(trial: Trial, found: Sequence[Fitted], budget: float | None) -> list[Fitted]:
+@frozen(eq=False)
+class _Pair:
+    """Two fits, of which the second, a dearer one, answers a share of the rows."""
+
+    first: Fitted
+    second: Fitted
+    share: float
+
+    def mean(self, first: float, second: float) -> float:
+        """Return the mean of what rows have by the first and by the second fit."""
+        return float((1 - self.share) * first + self.share * second)
+
+    @property
+    def score(self) -> float:
+        """The mean score."""
+        return self.mean(self.first.point.score, self.second.point.score)
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """The mean cost, and its standard error."""
+        first, second = self.first.point, self.second.point
+        errors = (1 - self.share) * first.cost_error, self.share * second.cost_error
+        return self.mean(first.cost, second.cost), float(np.hypot(*errors))
+
+
+def mix_to_budget(trial: Trial, fits: Sequence[Fitted], budget: float | None) -> list[Fitted]:
     """Return the mixture with the best score at a budget on the mean cost, if it is better than each fit within it.
 
     It mixes a fit within the budget and one beyond: the pair on the upper hull of cost and score. There is none for
@@ -34,51 +59,56 @@ def mix_to_budget(trial: Trial, found: Sequence[Fitted], budget: float | None) -
     """
     if budget is None or trial.valid.qid is not None:
         return []
-    known = [each for each in found if each.influence is not None]
-    within, most = [each for each in known if each.point.cost <= budget], _FILLED * budget
-    pairs = [
-        (one, other, (most - one.point.cost) / (other.point.cost - one.point.cost))
-        for one in within
-        for other in known
-        if one.point.cost < most < other.point.cost and len(one.influence) == len(other.influence)  # type: ignore[arg-type]
-    ]
-    best = max(pairs, key=lambda pair: _mean(pair, "score"), default=None)
-    if best is None or _mean(best, "score") <= max(each.point.score for each in within):
+    known = [fitted for fitted in fits if fitted.influence is not None]
+    within = [fitted for fitted in known if fitted.point.cost <= budget]
+    best = max(_pairs(within, known, _FILLED * budget), key=lambda pair: pair.score, default=None)
+    if best is None or best.score <= max(fitted.point.score for fitted in within):
         return []
-    models = [each.estimator for each in best[:2]]
-    if not all(isinstance(each, CostAwareEstimator) and not opaque_names(each.predictor_) for each in models):
+    models = best.first.estimator, best.second.estimator
+    if not all(isinstance(model, CostAwareEstimator) and not opaque_names(model.predictor_) for model in models):
         return []
     if not (by := _free_features(models[0], trial)):
         return []
-    recalled = {"mixed": budget, "tradeoffs": [each.point.tradeoff for each in best[:2]]}
-    return trial.recall(recalled, lambda: ([_mix(trial, best, models, by)], []))[0]
+    recalled = {"mixed": budget, "tradeoffs": [best.first.point.tradeoff, best.second.point.tradeoff]}
+    return trial.recall(recalled, lambda: Fits([_mix(trial, best, models, by)])).fits
 
 
-def _mean(pair: tuple[Fitted, Fitted, float], name: str) -> float:
-    one, other, share = pair
-    return float((1 - share) * getattr(one.point, name) + share * getattr(other.point, name))
+def _pairs(within: Sequence[Fitted], known: Sequence[Fitted], cost: float) -> list[_Pair]:
+    """Return all pairs, estimated on the same rows, that have a mean cost."""
+    return [
+        _Pair(first, second, (cost - first.point.cost) / (second.point.cost - first.point.cost))
+        for first in within
+        for second in known
+        if first.point.cost < cost < second.point.cost and _count_rows(first) == _count_rows(second)
+    ]
 
 
-def _mix(trial: Trial, pair: tuple[Fitted, Fitted, float], models: Sequence[Any], by: tuple[str, ...]) -> Fitted:
-    one, other, share = pair
+def _count_rows(fitted: Fitted) -> int:
+    return 0 if fitted.influence is None else len(fitted.influence)
+
+
+def _mix(trial: Trial, pair: _Pair, models: tuple[Any, Any], by: tuple[str, ...]) -> Fitted:
+    first, second, share = pair.first, pair.second, pair.share
     mixed = MixedPredictor(models[0].predictor_, models[1].predictor_, share, by)
-    copy = models[0].with_predictor(mixed, tradeoff=one.point.tradeoff)
-    errors = ((1 - share) * one.point.cost_error, share * other.point.cost_error)
-    cost = _mean(pair, "cost"), float(np.hypot(*errors))
-    first, second = _estimate(one), _estimate(other)
-    known, (beyond, more) = mix_estimates(first, second, share), _beyond_mean(trial, models, share)
-    varied = ((1 - share) ** 2 * beyond_rows(first), share**2 * beyond_rows(second))
-    shared = (1 - share) * first.shared + share * second.shared
-    error = math.sqrt(known.error**2 + more**2 + sum(varied) + shared**2)
-    known = evolve(known, score=known.score + beyond, error=error, shared=shared)
-    measured = trial.measure(copy, one.point.tradeoff, 0.0, known, cost)
-    spent = None if one.spent is None or other.spent is None else (1 - share) * one.spent + share * other.spent
+    copy = models[0].with_predictor(mixed, tradeoff=first.point.tradeoff)
+    measured = trial.measure(copy, first.point.tradeoff, 0.0, _estimate_mixture(trial, pair, models), pair.cost)
+    spent = None if first.spent is None or second.spent is None else (1 - share) * first.spent + share * second.spent
     return evolve(
         measured,
-        point=evolve(measured.point, mixed_with=other.point.tradeoff),
+        point=evolve(measured.point, mixed_with=second.point.tradeoff),
         spent=spent,
-        repeated=one.repeated and other.repeated,
+        repeated=first.repeated and second.repeated,
     )
+
+
+def _estimate_mixture(trial: Trial, pair: _Pair, models: tuple[Any, Any]) -> Estimate:
+    """Return the estimated score of a mixture, with all that the errors of both fits have beyond their rows."""
+    first, second, share = _estimate(pair.first), _estimate(pair.second), pair.share
+    mean, (beyond, error_beyond) = mix_estimates(first, second, share), _beyond_mean(trial, models, share)
+    varied = ((1 - share) ** 2 * beyond_rows(first), share**2 * beyond_rows(second))
+    shared = (1 - share) * first.shared + share * second.shared
+    error = math.sqrt(mean.error**2 + error_beyond**2 + sum(varied) + shared**2)
+    return evolve(mean, score=mean.score + beyond, error=error, shared=shared)
 
 
 def _beyond_mean(trial: Trial, models: Sequence[Any], share: float) -> tuple[float, float]:
@@ -88,21 +118,22 @@ def _beyond_mean(trial: Trial, models: Sequence[Any], share: float) -> tuple[flo
     is the mean of a few draws of which model answers; the error is a jackknife's.
     """
     rows, rng = trial.valid, np.random.default_rng(0)
-    first, second = (each.predictor_.predict(rows.X) for each in models)
+    first, second = (model.predictor_.predict(rows.X) for model in models)
     taken = rng.random((_DRAWS, len(first))) < share
-    mixed = [np.where(each if first.ndim == 1 else each[:, np.newaxis], second, first) for each in taken]
+    mixed = [np.where(second_answers if first.ndim == 1 else second_answers[:, np.newaxis], second, first)
+             for second_answers in taken]  # fmt: skip
 
-    def beyond(kept: I8) -> float:
-        some = rows.take(kept)
+    def beyond(numbers: I8) -> float:
+        some = rows.take(numbers)
         name = with_labels(trial.score, getattr(models[0], "classes_", None), some.X)
         score, y = score_named(name), some.codes(models[0])
-        scores = [float(score(y, each[kept], some.weight, None)) for each in (first, second, *mixed)]
+        scores = [float(score(y, answers[numbers], some.weight, None)) for answers in (first, second, *mixed)]
         return float(np.mean(scores[2:])) - (1 - share) * scores[0] - share * scores[1]
 
     part = rng.permutation(len(first)) % _PARTS
     without = [beyond(np.flatnonzero(part != k)) for k in range(_PARTS)]
-    found, error = beyond(np.arange(len(first))), math.sqrt((_PARTS - 1) * float(np.var(without)))
-    return (found, error) if math.isfinite(found + error) else (0.0, 0.0)
+    excess, error = beyond(np.arange(len(first))), math.sqrt((_PARTS - 1) * float(np.var(without)))
+    return (excess, error) if math.isfinite(excess + error) else (0.0, 0.0)
 
 
 def _estimate(fitted: Fitted) -> Estimate:

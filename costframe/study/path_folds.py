@@ -47,33 +47,33 @@ def estimate_on_fold(
     front, plain = path.frontier(), whole.plain()
     costs = np.array([point.cost for point in front])
     counterpart = getattr(path, "counterpart", None)
-    found = list[Estimate | None]()
+    estimates = list[Estimate | None]()
     for point in chosen:
         same = path.plain() if same_point(point, plain) else counterpart and counterpart(point, whole)
         if same is not None:
-            found.append(estimate(same))
+            estimates.append(estimate(same))
             continue
         below = max(int(np.searchsorted(costs, point.cost, "right")) - 1, 0)
         above = min(below + 1, len(front) - 1)
         share = (point.cost - costs[below]) / (costs[above] - costs[below]) if above > below else 0.0
         share = float(np.clip(share, 0.0, 1.0))
         jumps = not own and 0 < share < 1 and _jumps(at(below), at(above), at(len(front) - 1).score - at(0).score)
-        found.append(None if jumps else mix_estimates(at(below), at(above), share))
-    return found
+        estimates.append(None if jumps else mix_estimates(at(below), at(above), share))
+    return estimates
 
 
-def _jumps(one: Estimate, other: Estimate, gain: float) -> bool:
+def _jumps(below: Estimate, above: Estimate, gain: float) -> bool:
     """Return whether two scores on the same rows surely differ, and by a large share of the gain of a whole path."""
-    assert one.influence is not None  # noqa: S101 - both come from `estimate_on_rows`
-    assert other.influence is not None  # noqa: S101
-    apart = abs(other.score - one.score)
-    return apart > _JUMP * gain and apart > NINE_OF_TEN * difference_error(one.influence, other.influence)
+    assert below.influence is not None  # noqa: S101 - both come from `estimate_on_rows`
+    assert above.influence is not None  # noqa: S101
+    apart = abs(above.score - below.score)
+    return apart > _JUMP * gain and apart > NINE_OF_TEN * difference_error(below.influence, above.influence)
 
 
 def join_over_folds(
     chosen: Sequence[Any],
     folds: Sequence[Fold],
-    found: Sequence[Sequence[Estimate | None]],
+    by_fold: Sequence[Sequence[Estimate | None]],
     lacked: float,
     *,
     own: bool,
@@ -84,15 +84,20 @@ def join_over_folds(
     models have estimates of their `own`, each point has its own variance, as some sets are found on all folds and
     others on few. A point that no model of some fold stands for has none. Their models `lacked` a share of the rows.
     """
-    points = [None if None in point else point for point in zip(*found, strict=True)]
-    known = [(place, each) for place, each in enumerate(points) if each is not None]
-    paid = [each for place, each in known if chosen[place].cost > 0] or [each for _, each in known]
-    varied = [model_variance(each) for each in paid if len({one.score for one in each}) > 1]
+    by_point = [None if None in estimates else estimates for estimates in zip(*by_fold, strict=True)]
+    known = [(number, estimates) for number, estimates in enumerate(by_point) if estimates is not None]
+    paid = [estimates for number, estimates in known if chosen[number].cost > 0] or [
+        estimates for _, estimates in known
+    ]
+    varied = [model_variance(estimates) for estimates in paid if _vary(estimates)]
     shared = float(np.mean(varied)) if varied else 0.0
     places = [fold.place for fold in folds]
-    joined: list[Estimate | None] = [None] * len(points)
-    for place, each in known:
-        variance = model_variance(each) if own else shared
-        varies = len({one.score for one in each}) > 1
-        joined[place] = join_folds(each, places, variance if varies else 0.0, rows_lacked=lacked)
+    joined: list[Estimate | None] = [None] * len(by_point)
+    for number, estimates in known:
+        variance = model_variance(estimates) if own else shared
+        joined[number] = join_folds(estimates, places, variance if _vary(estimates) else 0.0, rows_lacked=lacked)
     return joined
+
+
+def _vary(estimates: Sequence[Estimate]) -> bool:
+    return len({estimate.score for estimate in estimates}) > 1

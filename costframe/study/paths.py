@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 from sklearn.base import is_classifier
 
 from costframe.core.errors import ParameterError, format_count
 from costframe.study.estimates import Estimate, UndefinedScoreError
-from costframe.study.fitted import Fitted
+from costframe.study.fitted import Fits
 from costframe.study.folds import Fold
 from costframe.study.path_folds import estimate_on_fold, join_over_folds
 from costframe.study.path_points import choose_points, same_point
 from costframe.study.path_protocol import FitsPath, ModelPath
 from costframe.study.progress import Progress
-from costframe.study.repeated_search import join_bills, join_scores
 from costframe.study.rows import StudyRows, optional_arguments
 from costframe.study.trial import STOPPING, Trial
 from costframe.training.data import Traits
@@ -31,34 +31,64 @@ def has_path(trial: Trial) -> bool:
         return isinstance(model, FitsPath) and callable(model.fit_path)
 
 
-def fit_along(
-    trial: Trial, points: int, budget: float | None, progress: Progress
-) -> tuple[list[Fitted], list[tuple[float, float]]]:
+def fit_along(trial: Trial, points: int, budget: float | None, progress: Progress) -> Fits:
     """Fit a path once, and once more for each of `Trial.folds_for`, and measure the points of `choose_points`.
 
-    Progress counts it as `points` fits. It also returns cost and score of all non-dominated points.
+    Progress counts it as `points` fits.
     """
-    found, front = trial.recall({"path": points, "budget": budget}, lambda: _fit_path(trial, points, budget, progress))
-    progress(points, points, f"{trial.algorithm} along its path: {format_count(len(found), 'point')}")
-    return found, front
+    fits = trial.recall({"path": points, "budget": budget}, lambda: _fit_path(trial, points, budget, progress))
+    progress(points, points, f"{trial.algorithm} along its path: {format_count(len(fits.fits), 'point')}")
+    return fits
 
 
 def _make(trial: Trial) -> Any:
     """Return the estimator of a path, which plans in money where the score is the cost of errors."""
-    model = trial.make(0.0)
-    return model.set_params(tradeoff=None) if trial.has_bills and Traits.of(model).plans_bills else model
+    return trial.objective.prepare(trial.make(0.0))
 
 
-def _fit_path(
-    trial: Trial, points: int, budget: float | None, progress: Progress
-) -> tuple[list[Fitted], list[tuple[float, float]]]:
-    began, name, model = time.perf_counter(), f"{trial.algorithm} along its path", _make(trial)
+def _fit_path(trial: Trial, points: int, budget: float | None, progress: Progress) -> Fits:
+    began, model = time.perf_counter(), _make(trial)
     trial = _apart_from_valid(trial, model)
-    paths = 1 + trial.count_folds(model)
+    fitting = _PathFitting(trial, points, progress, 1 + trial.count_folds(model))
+    with trial.guard():
+        path = fitting.fit(model, trial.train, trial.stopping or trial.valid, 0)
+        seconds = time.perf_counter() - began
+        front, plain = path.frontier(), path.plain()
+        full = model.costs_.full_cost(model.predictor_.feature_names)
+        chosen = choose_points(front, plain, points, full_cost=full, budget=budget, objective=trial.objective)
+        predictors = [path.predictor(point) for point in chosen]
+        estimates = _estimate_points(
+            fitting, model, path, chosen, [bool(predictor.used_features) for predictor in predictors]
+        )
+        largest = max(point.tradeoff for point in [*front, plain])
+        fits = []
+        for point, predictor, stated, own in zip(chosen, predictors, estimates.stated, estimates.own, strict=True):
+            # A path has no tradeoff at which it buys nothing.
+            tradeoff = point.tradeoff if point.n_rounds or same_point(point, plain) else largest
+            copy = model.with_predictor(predictor, tradeoff=tradeoff, n_iter_=point.n_rounds)
+            cost = None if own is None else (float(point.cost), float(getattr(point, "cost_error", 0.0)))
+            fitted = trial.measure(copy, tradeoff, seconds / len(chosen), stated, cost)
+            if own is not None:
+                fitted = evolve(fitted, spent=getattr(point, "spent", None), repeated=estimates.repeat_search)
+            fits.append(fitted)
+    return Fits(fits, [(point.cost, point.score) for point in front])
 
-    def fit_path(model: Any, train: StudyRows, valid: StudyRows, done: int) -> ModelPath:
+
+@frozen(eq=False)
+class _PathFitting:
+    """Fits of a trial's path, on all rows and on folds, whose progress counts as that of some points together."""
+
+    trial: Trial
+    points: int
+    progress: Progress
+    n_paths: int
+
+    def fit(self, model: Any, train: StudyRows, valid: StudyRows, done: int) -> ModelPath:
+        """Return the path of an estimator, after that of `done` others."""
+
         def report(share: float) -> None:
-            progress(min(int((done + share) / paths * points), points - 1), points, name)
+            finished = min(int((done + share) / self.n_paths * self.points), self.points - 1)
+            self.progress(finished, self.points, f"{self.trial.algorithm} along its path")
 
         report(0.0)
         path: ModelPath = model.fit_path(
@@ -66,53 +96,44 @@ def _fit_path(
             train.y,
             X_val=valid.X,
             y_val=valid.y,
-            scoring=with_labels(trial.score, np.unique(train.y) if is_classifier(model) else None),
+            scoring=with_labels(self.trial.score, np.unique(train.y) if is_classifier(model) else None),
             progress=report,
             **optional_arguments(train, valid),
         )
         return path
 
-    with trial.guard():
-        path = fit_path(model, trial.train, trial.stopping or trial.valid, 0)
-        seconds = time.perf_counter() - began
-        front, plain = path.frontier(), path.plain()
-        full = model.costs_.full_cost(model.predictor_.feature_names)
-        chosen = choose_points(front, plain, points, full_cost=full, budget=budget, bills=trial.has_bills)
-        predictors = [path.predictor(point) for point in chosen]
-        own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
-        trains = any(own)  # on valid too
-        folds, own = _folds_for(trial, model, own)
-        paths = 1 + len(folds)
 
-        def over_folds() -> list[Estimate | None]:
-            each = []
-            for done, fold in enumerate(folds, 1):
-                other = _make(trial)
-                repeated = fit_path(other, fold.train, fold.valid, done)
-                each.append(estimate_on_fold(trial, fold, other, repeated, path, chosen, own=trains))
-            joined = join_over_folds(chosen, folds, each, trial.rows_lacked(folds, model), own=trains)
-            reads = [bool(each.used_features) for each in predictors]
-            return join_bills(own, joined) if trial.has_bills else join_scores(own, joined, reads)
+@frozen(eq=False)
+class _PointEstimates:
+    """Estimates of chosen points: the algorithm's own, those to state, and whether these are of a repeated search."""
 
-        known, is_repeated = own, bool(folds)
-        try:
-            known = over_folds() if folds else own
-        except UndefinedScoreError:
-            if not any(own) or trial.repeats_on_folds:  # folds that were asked for, or nothing else
-                raise
-            is_repeated = False
-        largest = max(point.tradeoff for point in [*front, plain])
-        found = []
-        for point, predictor, estimate, one in zip(chosen, predictors, known, own, strict=True):
-            # A path has no tradeoff at which it buys nothing.
-            tradeoff = point.tradeoff if point.n_rounds or same_point(point, plain) else largest
-            copy = model.with_predictor(predictor, tradeoff=tradeoff, n_iter_=point.n_rounds)
-            cost = None if one is None else (float(point.cost), float(getattr(point, "cost_error", 0.0)))
-            fitted = trial.measure(copy, tradeoff, seconds / len(chosen), estimate, cost)
-            if one is not None:
-                fitted = evolve(fitted, spent=getattr(point, "spent", None), repeated=is_repeated)
-            found.append(fitted)
-    return found, [(point.cost, point.score) for point in front]
+    own: list[Estimate | None]
+    stated: list[Estimate | None]
+    repeat_search: bool = False
+
+
+def _estimate_points(
+    fitting: _PathFitting, model: Any, path: ModelPath, chosen: Sequence[Any], reads: Sequence[bool]
+) -> _PointEstimates:
+    """Estimate points by the algorithm itself, or by its path on folds; `reads` tells which read features."""
+    trial = fitting.trial
+    own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
+    has_own = any(own)  # it trains on valid too
+    folds, own = _folds_for(trial, model, own)
+    if not folds:
+        return _PointEstimates(own, own)
+    fitting, on_folds = evolve(fitting, n_paths=1 + len(folds)), []
+    try:
+        for done, fold in enumerate(folds, 1):
+            other = _make(trial)
+            repeated = fitting.fit(other, fold.train, fold.valid, done)
+            on_folds.append(estimate_on_fold(trial, fold, other, repeated, path, chosen, own=has_own))
+        joined = join_over_folds(chosen, folds, on_folds, trial.rows_lacked(folds, model), own=has_own)
+    except UndefinedScoreError:
+        if not any(own) or trial.repeats_on_folds:  # folds that were asked for, or nothing else
+            raise
+        return _PointEstimates(own, own)
+    return _PointEstimates(own, trial.objective.join_repeated(own, joined, reads), repeat_search=True)
 
 
 def _folds_for(trial: Trial, model: Any, own: list[Estimate | None]) -> tuple[tuple[Fold, ...], list[Estimate | None]]:

@@ -86,8 +86,8 @@ class Point:
 
     def __repr__(self) -> str:
         tested = "" if self.test_score is None else f"test {self.test_score:.4g} at {self.test_cost:.4g}"
-        found = f"score {plus_minus(self.score, self.score_error)}", f"cost {plus_minus(self.cost, self.cost_error)}"
-        return brief(self, self.name or self.algorithm, *found, tested, format_count(self.n_features, "feature"))
+        figures = f"score {plus_minus(self.score, self.score_error)}", f"cost {plus_minus(self.cost, self.cost_error)}"
+        return brief(self, self.name or self.algorithm, *figures, tested, format_count(self.n_features, "feature"))
 
     def _repr_html_(self) -> str:
         rows = [("held-out rows", plus_minus(self.score, self.score_error), plus_minus(self.cost, self.cost_error))]

@@ -24,8 +24,8 @@ def process_count(study: Study) -> int:
     of others may have models that cannot go to another process, so they need fits that are kept as files; those that
     are not installed are known to this process only.
     """
-    owners, kept = {owner_of(each) for each in study.candidates}, study.store.directory is not None
-    if None in owners or not (kept or owners == {OURS}):
+    owners = {owner_of(candidate) for candidate in study.candidates}
+    if None in owners or not (study.has_files or owners == {OURS}):
         return 0
     cells = len(study.rows.train.y) * len(study.rows.train.X[0])
     count = 1 if cells > _CELLS else min(thread_count(), len(study.candidates))

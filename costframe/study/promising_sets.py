@@ -46,14 +46,14 @@ def _search(model: CostAwareEstimator, rows: StudyRows, name: str | LibraryScore
     archive = search_quickly(data, thread_count(model.get_params().get("n_jobs")))
     if archive is None:
         return []
-    found, y, of_codes = [], archive.rows.y, with_labels(name, archive.rows.labels, archive.rows.X)
+    sets, y, of_codes = [], archive.rows.y, with_labels(name, archive.rows.labels, archive.rows.X)
     weight, qid = archive.rows.uneven_weight, archive.rows.qid
-    for features in (each for each in choose_spread(archive, _SETS) if len(each) < len(data.feature_names)):
+    for features in (features for features in choose_spread(archive, _SETS) if len(features) < len(data.feature_names)):
         predictions = archive.held_out(features).predictions
         score = float(score_named(of_codes)(y, predictions, weight, qid))
         if not math.isfinite(score):  # the searched rows may lack a class
             return []
         error = standard_error(influence(of_codes, y, predictions, weight, qid))
         columns = tuple(sorted(features))
-        found.append(PromisingSet(columns, archive.prices.of_set(features), score, error))
-    return found
+        sets.append(PromisingSet(columns, archive.prices.of_set(features), score, error))
+    return sets

@@ -45,4 +45,4 @@ REFERENCES = (
     Reference("linear-all", "linear", "a linear model", free=False),
     Reference("boosting-all", "boosting", "boosting", free=False),
 )
-_BY_LABEL = {each.label: each for each in REFERENCES}
+_BY_LABEL = {reference.label: reference for reference in REFERENCES}

@@ -26,12 +26,12 @@ def join_bills(own: Sequence[Estimate | None], repeated: Sequence[Estimate | Non
     is that of the repeated estimate, and that of which of the two is right.
     """
 
-    def join(one: Estimate | None, other: Estimate | None) -> Estimate | None:
-        if one is None or other is None:
-            return other
-        apart = one.score - other.score
-        error = math.hypot(other.error, math.sqrt(_LESS * _MORE) * apart)
-        return evolve(other, score=other.score + _LESS * apart, error=error, rows_lacked=0.0)
+    def join(first: Estimate | None, again: Estimate | None) -> Estimate | None:
+        if first is None or again is None:
+            return again
+        apart = first.score - again.score
+        error = math.hypot(again.error, math.sqrt(_LESS * _MORE) * apart)
+        return evolve(again, score=again.score + _LESS * apart, error=error, rows_lacked=0.0)
 
     return [join(*pair) for pair in zip(own, repeated, strict=True)]
 
@@ -47,16 +47,16 @@ def join_scores(
     which all these models share.
     """
     pairs = zip(own, repeated, reads, strict=True)
-    apart = np.array([one.score - other.score for one, other, reading in pairs if reading and one and other])
+    apart = np.array([first.score - again.score for first, again, reading in pairs if reading and first and again])
     some = len(apart) or 1
     optimism, shared = _LESS * max(float(apart.sum()) / some, 0.0), math.sqrt(float(apart @ apart) / some) / 2
 
-    def join(one: Estimate | None, other: Estimate | None, reading: bool) -> Estimate | None:
-        if one is None or other is None:
-            return other
+    def join(first: Estimate | None, again: Estimate | None, reading: bool) -> Estimate | None:
+        if first is None or again is None:
+            return again
         if not reading:
-            return one
-        error = math.hypot(one.error, shared)
-        return evolve(one, score=one.score - optimism, error=error, shared=shared, rows_lacked=0.0)
+            return first
+        error = math.hypot(first.error, shared)
+        return evolve(first, score=first.score - optimism, error=error, shared=shared, rows_lacked=0.0)
 
     return [join(*pair) for pair in zip(own, repeated, reads, strict=True)]

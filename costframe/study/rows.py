@@ -44,7 +44,7 @@ class StudyRows:
             n = _num_samples(X)
         except TypeError:
             raise DataError(f"X{suffix}: expected a table of rows, got {type(X).__name__}") from None
-        if not hasattr(X, "__getitem__"):
+        if not (hasattr(X, "__getitem__") or hasattr(X, "toarray")):  # what is sparse is refused by its name
             X = np.asarray(X)
         y, weight, qid = (None if values is None else np.asarray(exact_labels(values)) for values in (y, weight, qid))
         if weight is not None and weight.ndim == 0:
@@ -70,7 +70,7 @@ class StudyRows:
     def with_groups(self, groups: NDArray[Any], suffix: str) -> StudyRows:
         """Return the rows in groups; refuse groups that cut a query."""
         if self.qid is not None:
-            queries, units = (np.unique(each, return_inverse=True)[1] for each in (self.qid, groups))
+            queries, units = (np.unique(values, return_inverse=True)[1] for values in (self.qid, groups))
             check_nested(queries, units, f"groups{suffix}")
         return evolve(self, groups=groups)
 
@@ -161,7 +161,7 @@ class StudyRows:
     def take(self, chosen: I8) -> StudyRows:
         """Keep some rows, by number."""
         given = (self.X, self.y, self.weight, self.qid, self.groups)
-        return StudyRows(*(None if each is None else take_rows(each, chosen) for each in given))
+        return StudyRows(*(None if values is None else take_rows(values, chosen) for values in given))
 
     def append(self, other: StudyRows) -> StudyRows:
         """Append other rows with X of the same type; if only one part has weights, the other gets ones."""
@@ -175,20 +175,20 @@ class StudyRows:
             )
         y = np.concatenate([np.asarray(self.y), np.asarray(other.y)])
         qid, groups = (
-            None if one is None else np.concatenate([np.asarray(one), np.asarray(another)])
-            for one, another in ((self.qid, other.qid), (self.groups, other.groups))
+            None if own is None else np.concatenate([np.asarray(own), np.asarray(others)])
+            for own, others in ((self.qid, other.qid), (self.groups, other.groups))
         )
         return StudyRows(_stack(self.X, other.X), y, weight, qid, groups)
 
 
-def _stack(one: Any, other: Any) -> Any:
+def _stack(first: Any, second: Any) -> Any:
     """Stack two data frames of a library, or two arrays."""
-    if is_arrow(one):
-        return sys.modules["pyarrow"].concat_tables([one, other], promote_options="permissive")
-    library = type(one).__module__.partition(".")[0]
+    if is_arrow(first):
+        return sys.modules["pyarrow"].concat_tables([first, second], promote_options="permissive")
+    library = type(first).__module__.partition(".")[0]
     if library in {"pandas", "polars"}:
-        return sys.modules[library].concat([one, other])
-    return np.concatenate([np.asarray(one), np.asarray(other)])
+        return sys.modules[library].concat([first, second])
+    return np.concatenate([np.asarray(first), np.asarray(second)])
 
 
 def check_groups(train: StudyRows, valid: StudyRows | None, name: str = "_val") -> None:

@@ -23,9 +23,9 @@ KINDS = {"classification": "classifier", "regression": "regressor", "ranking": "
 
 def choose_score(parameter: str, score: Any, task: str, n_classes: int) -> str | LibraryScore:
     """Return the score to use, by default the task's own; refuse a score that the task does not have."""
-    found = default_score(task, n_classes) if score is None else resolve_score(score, parameter)
-    check_fitting(parameter, found, task, n_classes)
-    return SHORT_NAMES.get(found, found) if isinstance(found, str) else found
+    chosen = default_score(task, n_classes) if score is None else resolve_score(score, parameter)
+    check_fitting(parameter, chosen, task, n_classes)
+    return SHORT_NAMES.get(chosen, chosen) if isinstance(chosen, str) else chosen
 
 
 def choose_error_cost(costs: CostModel, task: str, classes: NDArray[Any] | None, names: Sequence[str]) -> LibraryScore:

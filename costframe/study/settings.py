@@ -1,4 +1,4 @@
-"""Checks of a study's settings before its first fit."""
+"""Settings of a study, checked when they are made, before the first fit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any
+
+from attrs import frozen
 
 from costframe.core.checks import as_items, check_flag, check_number
 from costframe.core.errors import ParameterError, shown
@@ -33,14 +35,40 @@ def check_tradeoffs(tradeoffs: Sequence[float] | None) -> None:
             raise ParameterError(f"tradeoffs: expected finite numbers >= 0, got {shown(tradeoff)}")
 
 
-def check_plan(budget: Any, tradeoffs: Sequence[float] | None, points: Any) -> None:
-    """Refuse a wrong budget, tradeoffs or number of points, and points where tradeoffs are given."""
-    check_budget(budget)
-    check_tradeoffs(tradeoffs)
-    if points is not None:
-        check_number("points", points, low=1, whole=True)
-        if tradeoffs is not None:
-            raise ParameterError("points: has no effect on given tradeoffs; leave one of them out")
+@frozen
+class Plan:
+    """At which tradeoffs candidates are fitted, how many points of each are kept, and for which budget.
+
+    By default these follow from losses and prices; docs/choosing.md explains how.
+    """
+
+    tradeoffs: Sequence[float] | None = None
+    points: int | None = None
+    budget: float | None = None
+
+    def __attrs_post_init__(self) -> None:
+        check_budget(self.budget)
+        check_tradeoffs(self.tradeoffs)
+        if self.points is not None:
+            check_number("points", self.points, low=1, whole=True)
+            if self.tradeoffs is not None:
+                raise ParameterError("points: has no effect on given tradeoffs; leave one of them out")
+
+
+@frozen(kw_only=True)
+class Settings:
+    """How `Frontier.fit` and `BudgetSearch` compare estimators; they describe each."""
+
+    plan: Plan
+    scoring: Any
+    cv: Any
+    validation_fraction: float
+    random_state: Any
+    n_jobs: int | None
+    time_limit: float | None
+
+    def __attrs_post_init__(self) -> None:
+        check_time_limit(self.time_limit)
 
 
 def check_time_limit(seconds: Any, *, keeps_fits: bool = True) -> None:
@@ -53,7 +81,7 @@ def check_time_limit(seconds: Any, *, keeps_fits: bool = True) -> None:
         raise ParameterError("time_limit: needs a directory, which keeps the finished fits")
 
 
-def check_kept(directory: object, time_limit: Any, *, resume: Any) -> None:
+def check_directory(directory: object, time_limit: Any, *, resume: Any) -> None:
     """Refuse a time limit that is no number of seconds, and what needs a directory without one."""
     if check_flag("resume", resume) and directory is None:
         raise ParameterError("resume: needs a directory, which keeps the finished fits")

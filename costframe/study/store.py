@@ -13,9 +13,8 @@ from costframe.core.errors import StorageError
 from costframe.core.files import write_atomically, write_folder
 from costframe.study.digests import digest
 from costframe.study.fit_files import FITS, MODELS, file_name, pack_fits, unpack_fits
-from costframe.study.fitted import Fitted, SavedModel, model_content
+from costframe.study.fitted import Fits, Fitted, SavedModel, model_content
 
-Fits = tuple[list[Fitted], list[tuple[float, float]]]  # and cost and score of all models of their path
 Files = dict[str, dict[str, bytes]]  # by folder and name
 
 
@@ -32,35 +31,38 @@ class Store:
     _known: dict[str, Fits] = field(factory=dict, init=False)  # what is read or made here, by the name of its file
     _names: set[str] = field(factory=set, init=False)  # of points: those on disk before the first fit, and new ones
 
-    def recall(self, key: Mapping[str, Any], label: str, fit: Callable[[], Fits], kept: Callable[[], None]) -> Fits:
-        """Return finished fits, and cost and score of further models of their path; fit if they are not finished.
+    def recall(
+        self, key: Mapping[str, Any], label: str, fit: Callable[[], Fits], after_fit: Callable[[], None]
+    ) -> Fits:
+        """Return finished fits; fit if they are not finished.
 
-        `label` begins the names of its points; it calls `kept` when it has kept what is fitted.
+        `label` begins the names of its points; it calls `after_fit` when it has what is fitted.
         """
         name = f"{file_name(key['algorithm'])}-{digest(key, 'key')[:20]}.fits"
         if name not in self._known and not (self.directory is not None and (self.directory / FITS / name).exists()):
-            found, front = fit()
+            made = fit()
             if self.directory is not None:
-                found = self._save_models(self.directory / MODELS, found, label)
-                content = pack_fits(found, {"algorithm": key["algorithm"], "front": front})
+                made = evolve(made, fits=self._save_models(self.directory / MODELS, made.fits, label))
+                content = pack_fits(made.fits, {"algorithm": key["algorithm"], "front": made.front})
                 write_folder(self.directory / FITS, {name: content})
-            self._known[name] = found, front
-            kept()
-        found, front = self._read(name)
-        return [*found], [*front]
+            self._known[name] = made
+            after_fit()
+        known = self._read(name)
+        return Fits([*known.fits], [*known.front])
 
     def all(self, made: Mapping[str, list[Fitted]] | None = None) -> dict[str, list[Fitted]]:
         """Return all finished fits by algorithm, in the order in which they ended.
 
         Of those that other processes `made`, it takes the models that cannot be saved.
         """
-        here = {fitted.point.name: fitted for each in (made or {}).values() for fitted in each}
-        found: dict[str, list[Fitted]] = {}
+        by_name = {fitted.point.name: fitted for fits in (made or {}).values() for fitted in fits}
+        by_algorithm: dict[str, list[Fitted]] = {}
         for name in self._ended():
-            fits, _ = self._read(name)
-            kept = fits if self.directory is None else [here.get(each.point.name, each) for each in fits]
-            found.setdefault(fits[0].point.algorithm, []).extend(kept)
-        return found
+            fits = self._read(name).fits
+            if self.directory is not None:
+                fits = [by_name.get(fitted.point.name, fitted) for fitted in fits]
+            by_algorithm.setdefault(fits[0].point.algorithm, []).extend(fits)
+        return by_algorithm
 
     def pack(self, label: str = "") -> Files:
         """Return the content of the files of an algorithm, or of all."""
@@ -94,15 +96,15 @@ class Store:
     def _read(self, name: str) -> Fits:
         if name not in self._known:
             assert self.directory is not None  # noqa: S101 - in memory, all are known
-            found, header = unpack_fits(self.directory / FITS / name, self.directory / MODELS)
-            self._known[name] = found, [(cost, score) for cost, score in header["front"]]
+            fits, header = unpack_fits(self.directory / FITS / name, self.directory / MODELS)
+            self._known[name] = Fits(fits, [(cost, score) for cost, score in header["front"]])
         return self._known[name]
 
-    def _save_models(self, folder: Path, found: Sequence[Fitted], label: str) -> list[Fitted]:
+    def _save_models(self, folder: Path, fits: Sequence[Fitted], label: str) -> list[Fitted]:
         """Name points and save their models; those of kinds that cannot be saved stay in memory."""
         folder.mkdir(parents=True, exist_ok=True)
         named = []
-        for fitted, name in zip(found, self._free_names(label), strict=False):
+        for fitted, name in zip(fits, self._free_names(label), strict=False):
             model = fitted.model
             if (content := model_content(model, self.decimal)) is not None:
                 model = SavedModel.of(folder / f"{name}.model", content)
@@ -113,7 +115,7 @@ class Store:
     def _free_names(self, label: str) -> Iterator[str]:
         label = file_name(label)
         if not self._names:
-            self._names.update(fitted.point.name for each in self.all().values() for fitted in each)
+            self._names.update(fitted.point.name for fits in self.all().values() for fitted in fits)
         for number in itertools.count(1):
             if (name := f"{label}-{number}") not in self._names:
                 self._names.add(name)

@@ -12,28 +12,19 @@ import numpy as np
 from attrs import field, frozen
 from sklearn.base import is_classifier
 
-from costframe.core.arrays import F8
-from costframe.core.cost.expected import CostReport, ExpectedCost
-from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.tables.rows import as_rows
-from costframe.study.estimates import Estimate, estimate_on_rows, join_folds, model_variance, sum_by_unit
-from costframe.study.fitted import Fitted
+from costframe.study.estimates import Estimate, estimate_on_rows, join_folds, model_variance
+from costframe.study.fitted import Fits, Fitted
 from costframe.study.folds import Fold, count_outer_folds, folds_alike, folds_of, halves_of
-from costframe.study.mistakes import mistakes_in_words
-from costframe.study.points import Point
+from costframe.study.held_out import HeldOut
+from costframe.study.objective import Objective, objective_of
 from costframe.study.progress import Progress
 from costframe.study.promising_sets import PromisingSets
 from costframe.study.rows import StudyRows, optional_arguments
 from costframe.study.store import Store
 from costframe.training.data import Traits
-from costframe.training.error_costs import ERROR_COST
-from costframe.training.influences import of_repeats
 from costframe.training.library_scores import LibraryScore
 
 STOPPING = 0.25  # share of training rows that stop a fit early where valid must not
-ROWS_REPLAYED = 50  # rounds step through rows one by one, which is slow
 
 
 @frozen(eq=False)
@@ -53,29 +44,27 @@ class Trial:
     folds: tuple[Fold, ...] = ()  # of train and valid, for estimates of scores; () if valid is large enough
     fits_repeat: bool = False  # whether folds repeat single fits too; they always repeat paths
     promising: PromisingSets = field(factory=PromisingSets)  # shared by trials on the same rows
-    store: Store = field(factory=Store)  # keeps what is fitted, and has what an interrupted study fitted
-    kept: Callable[[], None] = lambda: None  # called after each fit that the store has kept
+    store: Store = field(factory=Store)  # of what is fitted, and of what an interrupted study fitted
+    after_fit: Callable[[], None] = lambda: None  # called when a fit is in the store
     stopping: StudyRows | None = None  # stop fits early, by default valid; then no fit has seen valid
     label: str | None = None  # begins the names of points, by default the algorithm
     has_tradeoff: bool = True  # else all tradeoffs give the same model
     settings: tuple[object, ...] = ()  # JSON values on which fits depend beside the tradeoff
 
     @property
-    def has_bills(self) -> bool:
-        """Whether the score is what errors cost."""
-        return str(self.score) == ERROR_COST
+    def objective(self) -> Objective:
+        """What its models are compared by."""
+        return objective_of(self.score)
 
-    def recall(
-        self, what: Mapping[str, Any], fit: Callable[[], tuple[list[Fitted], list[tuple[float, float]]]]
-    ) -> tuple[list[Fitted], list[tuple[float, float]]]:
+    def recall(self, what: Mapping[str, Any], fit: Callable[[], Fits]) -> Fits:
         """Return what `fit` returns, without fitting if `what` is finished already."""
         key = {"algorithm": self.algorithm, "settings": [self.label, *self.settings], **what}
-        return self.store.recall(key, self.label or self.algorithm, fit, self.kept)
+        return self.store.recall(key, self.label or self.algorithm, fit, self.after_fit)
 
     def fit(self, tradeoff: float) -> Fitted:
         """Fit on train, with early stopping, and measure."""
         what = {"tradeoff": tradeoff, "repeat": self.fits_repeat}
-        return self.recall(what, lambda: ([self._fit_anew(tradeoff)], []))[0][0]
+        return self.recall(what, lambda: Fits([self._fit_anew(tradeoff)])).fits[0]
 
     def _fit_anew(self, tradeoff: float) -> Fitted:
         with self.guard():
@@ -104,15 +93,16 @@ class Trial:
 
         A fit that reads nothing is scored itself: on fewer rows the tradeoff may buy features, whose cost it has not.
         """
-        folds, each, reads = self._folds_of_fits(tradeoff), [], bool(fitted.predictor_.used_features)
+        folds, reads = self._folds_of_fits(tradeoff), bool(fitted.predictor_.used_features)
         if not folds:
             return None
+        estimates = []
         for fold in folds:
             model = self._train(tradeoff, fold.train, fold.valid) if reads else fitted
             predictions = model.predictor_.of_queries(fold.out.qid).predict(fold.out.X)
-            each.append(estimate_on_rows(self.score, fold.out, model, predictions))
-        variance, lacked = model_variance(each) if reads else 0.0, self.rows_lacked(folds, fitted)
-        return join_folds(each, [fold.place for fold in folds], variance, rows_lacked=lacked)
+            estimates.append(estimate_on_rows(self.score, fold.out, model, predictions))
+        variance, lacked = model_variance(estimates) if reads else 0.0, self.rows_lacked(folds, fitted)
+        return join_folds(estimates, [fold.place for fold in folds], variance, rows_lacked=lacked)
 
     def rows_lacked(self, folds: Sequence[Fold], model: Any) -> float:
         """Return the share of a model's training rows that models of folds do not have, in the mean; 0 of more."""
@@ -178,46 +168,9 @@ class Trial:
         known: Estimate | None = None,
         cost: tuple[float, float] | None = None,
     ) -> Fitted:
-        """Measure score and cost of a fitted model, on valid unless they are known; `cost` has its standard error."""
-        report = None
-        if known is None or cost is None:
-            on_valid, report = self._score_and_cost(model, self.valid)
-            known = on_valid if known is None else known
-        spent = None
-        if cost is None:
-            assert report is not None  # noqa: S101 - see above
-            cost, spent = _mean_cost(report, self.valid)
-        tested, last = None, self.valid
-        if self.test is not None:
-            last, (tested, report) = self.test, self._score_and_cost(model, self.test)
-        elif report is None:  # a search without test rows, with score and cost from folds
-            report = _cost(model, self.valid)
-        n_features, n_learners = _size(model.predictor_, report)
-        point = Point(
-            algorithm=self.algorithm,
-            tradeoff=float(tradeoff),
-            score=known.score,
-            score_error=known.error,
-            cost=cost[0],
-            cost_error=cost[1],
-            test_score=None if tested is None else tested.score,
-            test_error=None if tested is None else tested.error,
-            test_cost=None if tested is None else report.mean,
-            fixed=report.fixed,
-            n_features=n_features,
-            n_learners=n_learners,
-            rounds=_mean_rounds(model, last.X),
-            seconds=seconds,
-            rows_lacked=known.rows_lacked,
-            mistakes=mistakes_in_words(known.mistakes, getattr(model, "classes_", None)),
-            shared_error=known.shared,
-        )
-        return Fitted(point, model, known.influence, spent)
-
-    def _score_and_cost(self, model: Any, rows: StudyRows) -> tuple[Estimate, CostReport]:
-        report = _cost(model, rows)
-        assert report.predictions is not None  # noqa: S101 - routing is hard
-        return estimate_on_rows(self.score, rows, model, report.predictions), report
+        """Measure a fitted model; see `HeldOut.measure`."""
+        rows = HeldOut(self.valid, self.test, self.score)
+        return rows.measure(self.algorithm, model, tradeoff, seconds, known, cost)
 
 
 def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: int) -> Fitted:
@@ -232,34 +185,3 @@ def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: 
         f"{what}: {trial.score} {point.score:.4f}, cost {point.cost:.4g} ({point.seconds:.1f} s)",
     )
     return fitted
-
-
-def _cost(model: Any, rows: StudyRows) -> CostReport:
-    predictor = model.predictor_.of_queries(rows.qid)
-    return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
-
-
-def _mean_cost(report: CostReport, rows: StudyRows) -> tuple[tuple[float, float], F8]:
-    """Return the mean cost of rows, and its standard error for fresh ones; and the influence of each row on it."""
-    weight = np.ones(len(rows.y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
-    moved = weight * (report.per_row - report.mean) / (weight.sum() or 1.0)
-    return (report.mean, float(np.sqrt(moved @ moved))), sum_by_unit(of_repeats(moved, weight), rows.units)
-
-
-def _size(predictor: Any, report: CostReport) -> tuple[int, int]:
-    """Return the numbers of features and learners of a predictor; for a stepped one, of features it acquired."""
-    if isinstance(predictor, MixedPredictor):
-        learners = sum(_size(each, report)[1] for each in (predictor.first, predictor.second))
-        return len(predictor.used_features), learners
-    if isinstance(predictor, StageTree):
-        return len(predictor.layout.used), len(np.unique(predictor.layout.learner))
-    if isinstance(predictor, PlannedPredictor):
-        return len(set().union(*(stop.features.tolist() for stop in predictor.stops))), len(predictor.bank)
-    return int(np.asarray(report.acquired).any(axis=0).sum()), 1
-
-
-def _mean_rounds(model: Any, X: Any) -> float:
-    rows = as_rows(X, model.predictor_.feature_names, model.predictor_.categories)
-    some = rows[:: max(1, len(rows) // ROWS_REPLAYED)]
-    report = ExpectedCost(model.costs_).evaluate(model.predictor_, some, rounds=True)
-    return float(np.mean(report.rounds)) if report.rounds is not None and len(report.rounds) else 0.0

@@ -41,7 +41,7 @@ def holds_fits(directory: Path) -> bool:
 
 def holds_references_only(directory: Path) -> bool:
     """Return whether all finished fits of a directory are of references."""
-    labels = tuple(f"{each.label}-" for each in REFERENCES)
+    labels = tuple(f"{reference.label}-" for reference in REFERENCES)
     return all(file.name.startswith(labels) for file in (directory / FITS).glob("*.fits"))
 
 
@@ -56,15 +56,15 @@ def hold_alone(directory: Path) -> Iterator[None]:
     ParameterError
         If another process, or thread, holds the directory.
     """
-    missing = [each for each in (directory, *directory.parents) if not each.exists()]
+    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
     directory.mkdir(parents=True, exist_ok=True)
     try:
         with _lock(directory):
             yield
     finally:
-        for each in missing:
+        for folder in missing:
             with contextlib.suppress(OSError):  # it has files
-                each.rmdir()
+                folder.rmdir()
 
 
 @contextlib.contextmanager
@@ -75,8 +75,8 @@ def _lock(directory: Path) -> Iterator[None]:
     import fcntl
 
     opened = os.open(directory, os.O_RDONLY)  # the lock ends with the process, also if that is killed
-    found = os.fstat(opened)
-    place = found.st_dev, found.st_ino, threading.get_ident()
+    status = os.fstat(opened)
+    place = status.st_dev, status.st_ino, threading.get_ident()
     if place in _held:
         os.close(opened)
         yield
@@ -147,12 +147,12 @@ def clear_run(directory: Path) -> None:
 
 def _read_run(directory: Path) -> dict[str, Any]:
     try:
-        found = json.loads((directory / RUN).read_text("utf-8"))
+        described = json.loads((directory / RUN).read_text("utf-8"))
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        described = None
+    if not isinstance(described, dict):
         raise ParameterError(f"directory: {directory / RUN} is no description of a run")
-    return found
+    return described
 
 
 def describe_run(data: Dataset, score: object, cv: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:

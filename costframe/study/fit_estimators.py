@@ -1,0 +1,71 @@
+"""A study of estimators and fitted models that the caller gives, on rows that the caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from costframe.core.errors import CostframeError
+from costframe.study.candidates import Prices, candidates_of, task_of
+from costframe.study.common_prices import common_prices
+from costframe.study.division import Division, GivenRows
+from costframe.study.failures import UnfinishedError
+from costframe.study.fitted import StudyResult
+from costframe.study.processes import by_joblib
+from costframe.study.progress import Progress
+from costframe.study.score_choice import choose_error_cost, choose_score
+from costframe.study.settings import Settings
+from costframe.study.study import Study
+from costframe.study.study_run import fit_study
+from costframe.training.library_scores import LibraryScore
+
+
+def fit_estimators(
+    estimators: Any,
+    rows: GivenRows,
+    costs: object,
+    settings: Settings,
+    *,
+    progress: Progress | None,
+    failed: Callable[[str, CostframeError], None] | None,
+) -> StudyResult:
+    """Fit estimators, and estimate their scores and costs; `costs` are the prices of those that have none."""
+    candidates = candidates_of(estimators)
+    task = task_of(candidates, has_queries=rows.train.qid is not None)
+    prices = common_prices(costs, candidates, rows.train.X)
+    score = _choose_score(settings.scoring, task, rows, prices)
+    division = Division.of_rows(
+        rows.train,
+        rows.valid,
+        rows.test,
+        cv=settings.cv,
+        share=settings.validation_fraction,
+        seed=settings.random_state,
+        classes=task == "classification",
+    )
+    priced = [candidate.priced(prices) for candidate in candidates]
+    study = Study(priced, division, score, settings.plan, time_limit=settings.time_limit)
+    failed = _skip_late if failed is None and settings.time_limit is not None else failed
+    fits = fit_study(study, by_joblib(settings.n_jobs), progress=progress, failed=failed)
+    if not fits:
+        raise UnfinishedError(
+            f"time_limit: {settings.time_limit:g} s passed before the first fit ended; give more time, fewer rows, "
+            "cv=0, or smaller estimators"
+        )
+    return StudyResult(fits, str(score), prices.costs.unit, prices.full_cost)
+
+
+def _choose_score(scoring: Any, task: str, rows: GivenRows, prices: Prices) -> str | LibraryScore:
+    """Return the score that is asked for, or else the cost of errors where these have prices, or the task's own."""
+    n_classes = max(rows.train.count_classes(), 2) if task == "classification" else 0
+    if scoring is None and prices.costs.errors is not None:
+        return choose_error_cost(prices.costs, task, np.unique(rows.train.y), prices.names)
+    return choose_score("scoring", scoring, task, n_classes)
+
+
+def _skip_late(_algorithm: str, error: CostframeError) -> None:
+    """Raise an error of a fit, but not that it was late."""
+    if not isinstance(error, UnfinishedError):
+        raise error
