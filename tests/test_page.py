@@ -16,7 +16,7 @@ from costframe.choices import Frontier
 from costframe.core.errors import printable
 from costframe.report.frontier_page import frontier_page
 from costframe.report.model_page import model_page
-from costframe.report.page_rendering import render_page
+from costframe.report.page import render_page
 
 
 class Parts(HTMLParser):

@@ -10,7 +10,7 @@ import pytest
 from page_cases import HOSTILE, frontier, prices, rows
 
 from costframe.report.frontier_page import frontier_page
-from costframe.report.page_rendering import render_page
+from costframe.report.page import render_page
 
 CHROMIUM, DRIVER = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}

@@ -17,7 +17,7 @@ from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.files import write_atomically
 from costframe.report.model_facts import describe_model, facts_table
 from costframe.report.model_page import model_page
-from costframe.report.page_rendering import render_page
+from costframe.report.page import render_page
 from costframe.training.console import output as make_console
 
 

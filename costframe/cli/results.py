@@ -22,7 +22,7 @@ from costframe.datasets.leaks import Leak
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.frontier_page import frontier_page
 from costframe.report.frontier_tables import frontier_table, name_purchases, points_table
-from costframe.report.page_rendering import render_page
+from costframe.report.page import render_page
 from costframe.report.payments import paid_table
 from costframe.study.run_folder import RECOMMENDED
 from costframe.training.console import Output

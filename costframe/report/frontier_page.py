@@ -18,7 +18,8 @@ from costframe.core.display import cost
 from costframe.core.errors import ParameterError, format_count
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
-from costframe.report.page import Choice, FrontierView, ModelCard, Page
+from costframe.report.frontier_view import Choice, FrontierView
+from costframe.report.page import ModelCard, Page
 from costframe.report.payments import payments
 from costframe.report.stage_boxes import StageBox, view_stages
 from costframe.study.fit_files import MODELS

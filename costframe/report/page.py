@@ -1,14 +1,21 @@
-"""What a page shows: the cards of models, and of a frontier the choice within every budget."""
+"""A page about models: what it shows, and its HTML, without anything from elsewhere."""
 
 from __future__ import annotations
 
 import shlex
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
-from costframe.choices import Frontier, Point
+from costframe.core.checks import needed
+from costframe.core.display import cost
+from costframe.core.errors import printable
 from costframe.report.payments import Payment
 from costframe.report.stage_boxes import StageBox
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 @frozen
@@ -33,31 +40,11 @@ class ModelCard:
         return python.split("\n"), shell.split("\n")
 
 
-@frozen
-class Choice:
-    """The model that is chosen from a budget on, up to the next choice."""
+class View(Protocol):
+    """What a page shows beside its cards."""
 
-    cost: float
-    name: str
-    budget: float  # a round one that buys it
-
-
-@frozen(eq=False)
-class FrontierView:
-    """A frontier with the name of each point, and the choice for every budget.
-
-    The choices ascend by cost; budgets below the first buy no model. `start` is the budget that the page opens with;
-    None is one without a limit.
-    """
-
-    frontier: Frontier
-    names: dict[Point, str]
-    choices: tuple[Choice, ...]
-    start: float | None = None
-
-    def choice(self, budget: float) -> str | None:
-        """Return the name of the model chosen within a budget, or None below the cheapest."""
-        return next((choice.name for choice in reversed(self.choices) if choice.cost <= budget), None)
+    def parts(self, page: Page) -> dict[str, Any]:
+        """Return what the template takes beside the page."""
 
 
 @frozen(eq=False)
@@ -71,5 +58,27 @@ class Page:
     facts: tuple[tuple[str, str], ...]
     unit: str
     cards: tuple[ModelCard, ...]
-    frontier: FrontierView | None = None
+    frontier: View | None = None
     lead: str = ""
+
+
+def render_page(page: Page) -> str:
+    """Return the page as an HTML document: equal content gives equal text."""
+    if page.frontier is None:
+        return _templates().get_template("model.html").render(page=page)
+    return _templates().get_template("frontier.html").render(page=page, **page.frontier.parts(page))
+
+
+@cache
+def _templates() -> Environment:
+    needed("jinja2", "cli")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = Environment(
+        loader=PackageLoader("costframe.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,  # names come from files
+    )  # fmt: skip
+    templates.filters |= {"cost": cost, "share": "{:.1%}".format}
+    templates.globals["parts"] = templates.get_template("parts.html").module
+    return templates

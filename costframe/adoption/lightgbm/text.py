@@ -71,8 +71,8 @@ class SavedModel:
 def read_text(data: bytes, where: str) -> SavedModel:
     """Read a text file.
 
-    A file that tells of another number of trees than it holds is refused: whoever cut it, its predictions are not the
-    model's.
+    A file that names another number of trees than it holds is refused: it was cut, and its predictions are not those of
+    the model.
     """
     try:
         lines = [line.rstrip(" \t\r") for line in data.decode().split("\n")]

@@ -77,7 +77,7 @@ class Goal(NamedTuple):
     def _of_class(cls, answer: Answer, divisor: float, *, knows_classes: bool) -> Goal:
         """Make the goal that the class is certain: scores tell it, or p > 1/2, or the first largest of predictions.
 
-        Several outputs with the link sigmoid and without classes are as many yes or no.
+        Without classes, several outputs with the link sigmoid are separate answers, each of them yes or no.
         """
         several = len(answer.intercept) > 1
         if answer.by_scores and answer.n_predictions == len(answer.intercept):

@@ -1,23 +1,20 @@
-"""Pages as HTML documents, without anything from elsewhere."""
+"""A frontier on a page: the choice for every budget, the picture whose points are picked, and the tables."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
+from attrs import frozen
+
+from costframe.choices import Frontier, Point
 from costframe.choices.figures import figures_of, name_worth
 from costframe.choices.tables import columns_of, to_cells
-from costframe.core.checks import needed
-from costframe.core.display import cost
 from costframe.core.errors import printable
 from costframe.report.frontier_display import FrontierDisplay
-from costframe.report.page import FrontierView, Page
+from costframe.report.page import Page
 from costframe.report.style import COLORS, GRAY, INK, PALE
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 ANY_BUDGET = "Recommended at any budget"
 COLUMNS = ("model", "score", "cost", "saves", "test score", "test cost", "features", "algorithm")
@@ -27,50 +24,55 @@ PAINTS = {color.lower(): f"var(--c{number})" for number, color in enumerate(COLO
 PAINTS |= {INK: "var(--ink)", GRAY: "var(--faint)", PALE: "var(--faint)", "#ffffff": "var(--card)"}
 
 
-def render_page(page: Page) -> str:
-    """Return the page as an HTML document: equal content gives equal text."""
-    given = {} if page.frontier is None else _frontier_parts(page, page.frontier)
-    return _templates().get_template("frontier.html" if given else "model.html").render(page=page, **given)
+@frozen
+class Choice:
+    """The model that is chosen from a budget on, up to the next choice."""
+
+    cost: float
+    name: str
+    budget: float  # a round one that buys it
 
 
-@cache
-def _templates() -> Environment:
-    needed("jinja2", "cli")
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+@frozen(eq=False)
+class FrontierView:
+    """A frontier with the name of each point, and the choice for every budget.
 
-    templates = Environment(
-        loader=PackageLoader("costframe.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True,
-        finalize=lambda value: printable(value) if type(value) is str else value,  # names come from files
-    )  # fmt: skip
-    templates.filters |= {"cost": cost, "share": "{:.1%}".format}
-    templates.globals["parts"] = templates.get_template("parts.html").module
-    return templates
+    The choices ascend by cost; budgets below the first buy no model. `start` is the budget that the page opens with;
+    None is one without a limit.
+    """
 
+    frontier: Frontier
+    names: dict[Point, str]
+    choices: tuple[Choice, ...]
+    start: float | None = None
 
-def _frontier_parts(page: Page, view: FrontierView) -> dict[str, Any]:
-    """Return what the template of a frontier takes beside the page."""
-    from markupsafe import Markup
+    def choice(self, budget: float) -> str | None:
+        """Return the name of the model chosen within a budget, or None below the cheapest."""
+        return next((choice.name for choice in reversed(self.choices) if choice.cost <= budget), None)
 
-    numbers = {card.name: number for number, card in enumerate(page.cards)}
-    ordered = sorted(view.frontier.points, key=lambda point: (point.cost, -point.score))
-    columns = columns_of(view.frontier, COLUMNS)
-    cells = to_cells(view.frontier, ordered, columns)
-    rows = [(numbers.get(view.names[p]), [view.names[p], *row[1:]]) for p, row in zip(ordered, cells, strict=True)]
-    good, chosen = frozenset(view.frontier.non_dominated()), {choice.name for choice in view.choices}
-    last = view.choices[-1]
-    budget = last.budget if view.start is None else view.start
-    return {
-        "picture": Markup(_draw(view, numbers)),  # noqa: S704 - its texts are outlines, and its titles are escaped
-        "choices": [(choice.cost, choice.budget, numbers[choice.name]) for choice in view.choices],
-        "budget": repr(float(budget)).removesuffix(".0"),
-        "chosen": view.choice(budget),
-        "occasion": ANY_BUDGET if budget >= last.cost else f"Within {budget:.12g} {page.unit} per row",
-        "any_budget": ANY_BUDGET,
-        "columns": columns,
-        "every": rows,
-        "best": [row for p, row in zip(ordered, rows, strict=True) if p in good or view.names[p] in chosen],
-    }
+    def parts(self, page: Page) -> dict[str, Any]:
+        """Return what the template of a frontier takes beside the page."""
+        from markupsafe import Markup
+
+        numbers = {card.name: number for number, card in enumerate(page.cards)}
+        ordered = sorted(self.frontier.points, key=lambda point: (point.cost, -point.score))
+        columns = columns_of(self.frontier, COLUMNS)
+        cells = to_cells(self.frontier, ordered, columns)
+        rows = [(numbers.get(self.names[p]), [self.names[p], *row[1:]]) for p, row in zip(ordered, cells, strict=True)]
+        good, chosen = frozenset(self.frontier.non_dominated()), {choice.name for choice in self.choices}
+        last = self.choices[-1]
+        budget = last.budget if self.start is None else self.start
+        return {
+            "picture": Markup(_draw(self, numbers)),  # noqa: S704 - its texts are outlines, and its titles are escaped
+            "choices": [(choice.cost, choice.budget, numbers[choice.name]) for choice in self.choices],
+            "budget": repr(float(budget)).removesuffix(".0"),
+            "chosen": self.choice(budget),
+            "occasion": ANY_BUDGET if budget >= last.cost else f"Within {budget:.12g} {page.unit} per row",
+            "any_budget": ANY_BUDGET,
+            "columns": columns,
+            "every": rows,
+            "best": [row for p, row in zip(ordered, rows, strict=True) if p in good or self.names[p] in chosen],
+        }
 
 
 def _draw(view: FrontierView, numbers: dict[str, int]) -> str:
