@@ -15,9 +15,10 @@ import pytest
 from cli_cases import ALONE, FILES, MAIN, python, shell
 
 
-@pytest.mark.parametrize("arguments", [["algorithms"], ["compare", "--help"]])
+@pytest.mark.parametrize("arguments", [["algorithms"], ["compare", "--help"], ["--help"]])
 def test_the_start_is_quick(arguments):
     more = '"pandas", "pyarrow", "sklearn"' if "--help" in arguments else ""  # scikit-learn itself loads pandas
+    more += ', "numpy", "costframe.cli.commands.compare"' if arguments == ["--help"] else ""
     code = f"""
 import sys
 import time

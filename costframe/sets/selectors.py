@@ -33,7 +33,7 @@ _NOTHING = 1e-3  # least gain of a step, as a share of the loss without it
 
 
 def choose_parts(archive: SetArchive, most: int) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
-    """Choose selectors, and at most `most` sets: the selectors, and sets for parts of the rows with like values of them.
+    """Choose selectors, and at most `most` sets: these, and sets for the parts of the rows with like values of them.
 
     A part may have a selector of its own. There are none if none is sure. It leaves the archive as it is.
     """
