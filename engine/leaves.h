@@ -11,6 +11,8 @@ namespace costframe {
 constexpr int named_at = 63, steps_at = 41, column_at = 23;
 constexpr u64 steps_bits = (1 << 22) - 1, column_bits = (1 << 18) - 1, rank_bits = (1 << 23) - 1;
 
+constexpr u32 exit_places = 0x077CB531;  // the first bit of a word times this has other five highest bits at each place
+
 // Room for the leaves that a block's rows may still reach, as bits.
 struct GateRoom {
     u8 kept[8][block];
@@ -20,7 +22,6 @@ struct GateRoom {
 // Set at[i] to the leaf of row start + i in a tree that has gates: the first bit that no failed comparison cleared.
 template <typename Code>
 void pass_gates(u32* at, GateRoom& room, Codes<Code> codes, i64 start, i64 count, const Nodes& nodes, i64 tree) {
-    constexpr u32 places = 0x077CB531;  // the first bit of a word times this has other five highest bits at each place
     const auto* ranks = nodes.gate_rank.as<std::remove_const_t<Code>>();
     const i64 n_words = nodes.n_words[tree];
     for (i64 byte = 0; byte < 4 * n_words; ++byte) std::fill(room.kept[byte], room.kept[byte] + count, 255);
@@ -38,7 +39,7 @@ void pass_gates(u32* at, GateRoom& room, Codes<Code> codes, i64 start, i64 count
         const u32* leaf = nodes.exit.data() + nodes.exit_first[tree] + 32 * n;
         for (i64 i = 0; i < count; ++i) {
             const u32 word = room.word[i];
-            if (word != 0) at[i] = leaf[(word & (~word + 1)) * places >> 27];
+            if (word != 0) at[i] = leaf[(word & (~word + 1)) * exit_places >> 27];
         }
     }
 }

@@ -1,9 +1,11 @@
-// The C interface for trees of stages: prices of rows of a table, and single rows step by step.
+// The C interface for trees of stages: their layout, prices of rows of a table, and single rows step by step.
 #include "ahead.h"
+#include "bounds.h"
 #include "capped.h"
 #include "certain.h"
 #include "charges.h"
 #include "interface.h"
+#include "layout.h"
 #include "needs.h"
 
 using namespace costframe;
@@ -41,6 +43,62 @@ i64 step(const double* supplied, Make make) {
 }
 
 }  // namespace
+
+EXPORT void order_nodes(const i64* first, i64 trees, const i32* feature, i64 n, const i32* left, const i32* right,
+                        i64* origin, i64* parent, i64* steps, i32* depth) {
+    costframe::order_nodes(span(first, trees + 1), span(feature, n), span(left, n), span(right, n), span(origin, n),
+                           span(parent, n), span(steps, n), span(depth, trees));
+}
+
+EXPORT void tabulate_cuts(const i64* first, i64 d, const double* cut, i64 c, double* low, double* scale,
+                          const i64* first_step, i32* certain, i64 s, i64* window) {
+    costframe::tabulate_cuts(span(first, d + 1), span(cut, c), span(low, d), span(scale, d), span(first_step, d + 1),
+                             span(certain, s), span(window, d));
+}
+
+EXPORT i64 count_gates(const i64* root, i64 trees, const i64* steps, i64 n, const i32* depth, const bool* by_category,
+                       i64* n_words, i64* gate_first) {
+    return with_memory([&] {
+        costframe::count_gates(span(root, trees), span(steps, n), span(depth, trees), span(by_category, trees),
+                               span(n_words, trees), span(gate_first, trees + 1));
+    });
+}
+
+EXPORT i64 fill_gates(const i64* root, i64 trees, const i64* steps, i64 n, const i64* columns, const i64* ranks,
+                      const i64* n_words, const i64* gate_first, i64* column, i64 gates, void* rank, i64 size,
+                      i64* byte, u8* kept, u32* exit, i64 exits) {
+    return with_memory([&] {
+        const auto fill = [&]<typename Code>(Code* codes) {
+            costframe::fill_gates<Code>(span(root, trees), span(steps, n), span(columns, n), span(ranks, n),
+                                        span(n_words, trees), span(gate_first, trees + 1),
+                                        {span(column, gates), span(codes, gates), span(byte, gates), span(kept, gates),
+                                         span(exit, exits)});
+        };
+        if (size == 2) fill(static_cast<u16*>(rank));
+        if (size == 4) fill(static_cast<u32*>(rank));
+    });
+}
+
+EXPORT void fill_payload(const u8* kind, i64 L, const i32* width, const i64* place, const i64* target_first,
+                         const i64* target, i64 T, const i64* payload_first, const i64* row, const double* weights,
+                         i64 R, i64 K, const i64* origin, i64 n, const i64* first, const i64* value, i64 N,
+                         const double* values, i64 V, double* payload, i64 P) {
+    const UsesToLayOut uses{span(kind, L), span(width, L), span(place, L), span(target_first, L + 1), span(target, T),
+                            span(payload_first, L + 1), span(row, L), {weights, R, K}};
+    costframe::fill_payload(uses, {span(origin, n), span(first, L), span(value, N), span(values, V)}, span(payload, P));
+}
+
+EXPORT i64 lay_out_bounds(const Model* model, i64* test_first, i64* test, i64 tests, u64* every, i64 words,
+                          const i64* word_first, const i64* value_first, double* lowest, i64 V, double* highest,
+                          bool* ascends) {
+    return with_memory([&] {
+        const i64 L = model->use.size;
+        return costframe::lay_out_bounds(*model, {span(test_first, model->n_used() + 1),
+                                                  span(reinterpret_cast<LeafTest*>(test), tests), span(every, words),
+                                                  span(word_first, L + 1), span(value_first, L), span(lowest, V),
+                                                  span(highest, V), span(ascends, L)});
+    });
+}
 
 EXPORT i64 step_row(const Plainly* way, u64* state, const double* supplied) {
     return step(supplied, [&] {

@@ -43,6 +43,12 @@ from costframe.engine.growing import settle_account as settle_account
 from costframe.engine.growing import subtract as subtract
 from costframe.engine.growing import sum_marks as sum_marks
 from costframe.engine.growing import weigh_rows as weigh_rows
+from costframe.engine.layouts import count_gates as count_gates
+from costframe.engine.layouts import fill_gates as fill_gates
+from costframe.engine.layouts import fill_payload as fill_payload
+from costframe.engine.layouts import lay_out_bounds as lay_out_bounds
+from costframe.engine.layouts import order_nodes as order_nodes
+from costframe.engine.layouts import tabulate_cuts as tabulate_cuts
 from costframe.engine.library import Library as Library
 from costframe.engine.library import Step as Step
 from costframe.engine.library import constants as constants

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.tree_table import MOST_RANKS, SHARED_WORDS, TreeTable, ranges
+from costframe.core.learners.tree_table import MOST_RANKS, SHARED_WORDS, TreeTable
 from costframe.core.machine import over_chunks
 
 _MOST_STEPS = 1024  # of a feature's table
-_CUTS_AT_A_TIME = 1 << 20  # so that memory stays near that of the cuts
 
 
 class Cuts(NamedTuple):
@@ -37,45 +36,13 @@ class Cuts(NamedTuple):
 
 def lay_out_cuts(first: I8, cut: F8) -> Cuts:
     """Make the tables for cuts that begin at `first` in each feature."""
-    d, count = len(first) - 1, np.diff(first)
-    first_step = np.concatenate([[0], np.cumsum(np.clip(2 * count, 1, _MOST_STEPS))])  # one for a feature without cuts
-    certain = np.zeros(first_step[-1], np.int32)
-    cuts = Cuts(first, cut, np.zeros(d), np.zeros(d), first_step, certain, np.zeros(d, np.int64))
-    features = np.flatnonzero(count)
-    for some in np.split(features, np.flatnonzero(np.diff(first[features] // _CUTS_AT_A_TIME)) + 1):
-        if len(some):
-            _tabulate(cuts, some)
+    d = len(first) - 1
+    steps = np.clip(2 * np.diff(first), 1, _MOST_STEPS)  # one for a feature without cuts
+    first_step = np.concatenate([[0], np.cumsum(steps)])
+    certain, window = np.zeros(first_step[-1], np.int32), np.zeros(d, np.int64)
+    cuts = Cuts(first, cut, np.zeros(d), np.zeros(d), first_step, certain, window)
+    engine.tabulate_cuts(*cuts)
     return cuts
-
-
-def _tabulate(cuts: Cuts, features: I8) -> None:
-    """Fill the tables of neighboring features with cuts."""
-    begin, end = cuts.first[features], cuts.first[features + 1]
-    lowest = cuts.cut[np.minimum(begin + np.isneginf(cuts.cut[begin]), end - 1)]  # finite, if several cuts are
-    highest = cuts.cut[np.maximum(end - 1 - np.isposinf(cuts.cut[end - 1]), begin)]
-    n_steps = cuts.first_step[features + 1] - cuts.first_step[features]
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        rising = highest > lowest
-        cuts.low[features] = np.where(rising, lowest, 0.0)
-        cuts.scale[features] = np.where(rising, n_steps / (highest - lowest), 0.0)
-        owner = np.repeat(features, end - begin)
-        step = (cuts.cut[begin[0] : end[-1]] - cuts.low[owner]) * cuts.scale[owner]  # as the engine rounds it
-    last = np.diff(cuts.first_step)[owner] - 1
-    steps = slice(cuts.first_step[features[0]], cuts.first_step[features[-1] + 1])
-    at = cuts.first_step[owner] - steps.start + np.clip(np.nan_to_num(step, nan=0.0), 0, last).astype(np.int64)
-    inside = np.bincount(at, minlength=steps.stop - steps.start)
-    cuts.window[features] = np.maximum.reduceat(inside, cuts.first_step[features] - steps.start)
-    every = np.arange(features[0], features[-1] + 1)
-    of_step = np.repeat(every, np.diff(cuts.first_step[features[0] : features[-1] + 2]))
-    below = np.cumsum(inside) - inside - (cuts.first[of_step] - begin[0])
-    # the search stays inside the feature's cuts
-    cuts.certain[steps] = np.minimum(below, (np.diff(cuts.first) - cuts.window)[of_step])
-
-
-MOST_LEAVES = 64
-LEVEL = 16  # gates that take about as long as one level of a walk
-# The first bit of a 32-bit word, times this number, has another five highest bits for each place.
-PLACES = 0x077CB531
 
 
 class GateLayout(NamedTuple):
@@ -88,58 +55,32 @@ class GateLayout(NamedTuple):
     byte: I8  # (gates,)
     kept: U8  # (gates,): bits of the byte that stay
     exit_first: I8  # (trees,)
-    exit: NDArray[np.uint32]  # nodes, 32 for each word, by the five highest bits that `PLACES` names
+    exit: NDArray[np.uint32]  # nodes, 32 for each word, by the places of bits in engine/leaves.h
 
 
 def lay_out_gates(
-    levels: list[I8],
-    left: I8,
-    right: I8,
-    tree: I8,
-    column: I8,
-    rank: NDArray[np.unsignedinteger],
-    depth: NDArray[np.int32],
-    walked: B1,
+    root: I8, steps: I8, depth: NDArray[np.int32], by_category: B1, column: I8, rank: I8, code_type: type[Any]
 ) -> GateLayout:
-    """Lay out the trees that have few leaves for their depth, and are not `walked`, bool (trees,).
+    """Lay out the trees that have few leaves for their depth, and test for no categories.
 
-    `levels` lists the nodes of each level, roots first; the other arrays, (nodes,), have an entry for each node, and
-    `left` and `right` are -1 at leaves.
+    `steps` to the left child, 0 at leaves, `column` and `rank`, int64 (nodes,), are in the order of the layout.
     """
-    count, begin = np.ones(len(left), np.int64), np.zeros(len(left), np.int64)  # leaves below, and on the left
-    inner = [nodes[left[nodes] >= 0] for nodes in levels]
-    for nodes in reversed(inner):
-        count[nodes] = count[left[nodes]] + count[right[nodes]]
-    for nodes in inner:
-        begin[left[nodes]] = begin[nodes]
-        begin[right[nodes]] = begin[nodes] + count[left[nodes]]
-    node = np.flatnonzero(left >= 0)
-    end = begin[node] + count[left[node]]
-    bytes_ = (end - 1) // 8 - begin[node] // 8 + 1
-    n_gates = np.bincount(tree[node], weights=bytes_, minlength=len(depth)).astype(np.int64)
-    n_leaves = np.bincount(tree[left < 0], minlength=len(depth))
-    walked = walked | (n_leaves > MOST_LEAVES) | (n_gates > LEVEL * depth)
-    chosen = ~walked[tree[node]]
-    node, end, bytes_ = node[chosen], end[chosen], bytes_[chosen].astype(np.int32)
-    gate, byte = np.repeat(np.arange(len(node)), bytes_), ranges(begin[node] // 8, bytes_)
-    low, high = (np.clip(bit[gate] - 8 * byte, 0, 8) for bit in (begin[node], end))
-    order = np.lexsort((column[node][gate], byte, tree[node][gate]))
-    n_words = np.where(walked, 0, -(-n_leaves // 32))
-    exit_first = 32 * (np.cumsum(n_words) - n_words)
-    leaf = np.flatnonzero((left < 0) & ~walked[tree])
-    exits = np.zeros(32 * int(n_words.sum()), np.uint32)
-    place = ((1 << begin[leaf] % 32) * PLACES & 0xFFFFFFFF) >> 27
-    exits[exit_first[tree[leaf]] + 32 * (begin[leaf] // 32) + place] = leaf
-    return GateLayout(
+    n_words, gate_first = np.zeros(len(root), np.int64), np.zeros(len(root) + 1, np.int64)
+    engine.count_gates(root, steps, depth, by_category, n_words, gate_first)
+    count = gate_first[-1]
+    gates = GateLayout(
         n_words=n_words,
-        gate_first=np.concatenate([[0], np.cumsum(np.where(walked, 0, n_gates))]),
-        column=column[node][gate][order],
-        rank=rank[node][gate][order],
-        byte=byte[order],
-        kept=(255 ^ ((1 << high) - (1 << low))).astype(np.uint8)[order],
-        exit_first=exit_first,
-        exit=exits,
+        gate_first=gate_first,
+        column=np.empty(count, np.int64),
+        rank=np.empty(count, code_type),
+        byte=np.empty(count, np.int64),
+        kept=np.empty(count, np.uint8),
+        exit_first=32 * (np.cumsum(n_words) - n_words),
+        exit=np.zeros(32 * int(n_words.sum()), np.uint32),
     )
+    made = gates.column, gates.rank, gates.byte, gates.kept, gates.exit
+    engine.fill_gates(root, steps, column, rank, n_words, gate_first, *made)
+    return gates
 
 
 _WORDS = 8  # of a node's mask
@@ -192,46 +133,30 @@ class NodeLayout:
 
 def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
     """Lay out the nodes of each tree in level order, siblings side by side, with thresholds as codes."""
-    position = table.node_positions
-    order, parents, current = [table.first[:-1]], [table.first[:-1]], table.first[:-1]
-    while len(current):
-        inner = current[table.feature[current] >= 0]
-        base = inner - position[inner]
-        current = np.stack([base + table.left[inner], base + table.right[inner]], axis=1).ravel()
-        order.append(current)
-        parents.append(np.repeat(inner, 2))
-    by_level, tree = np.concatenate(order), table.tree_of_node
-    origin = by_level[np.argsort(tree[by_level], kind="stable")]
-    place, parent = np.empty(table.n_nodes, np.int64), np.empty(table.n_nodes, np.int64)
-    place[origin] = np.arange(table.n_nodes)
-    parent[place[by_level]] = place[np.concatenate(parents)]
-    tests = np.flatnonzero(table.feature[origin] >= 0)
+    n_nodes, n_trees = table.n_nodes, len(table)
+    origin, parent, steps = (np.empty(n_nodes, np.int64) for _ in range(3))
+    depth = np.empty(n_trees, np.int32)
+    engine.order_nodes(table.first, table.feature, table.left, table.right, origin, parent, steps, depth)
+    tests = np.flatnonzero(steps)
     at = origin[tests]
-    steps, column = np.zeros(table.n_nodes, np.int64), np.zeros(table.n_nodes, np.int64)
-    rank = np.full(table.n_nodes, NAN_RIGHT, np.int64)
-    steps[tests] = place[at - position[at] + table.left[at]] - tests
+    column, rank = np.zeros(n_nodes, np.int64), np.full(n_nodes, NAN_RIGHT, np.int64)
     named = table.category_count[at] > 0
     cuts = _code_cuts(table, at[~named], n_features)
     named_codes = _code_categories(table, at[named], n_features)
     known = named_codes.known
     rank[tests[~named]], column[tests[~named]] = cuts.rank, cuts.column
     rank[tests[named]], column[tests[named]] = named_codes.word, len(cuts.missing) + named_codes.column
-    by_category = np.bincount(tree, weights=table.category_count > 0, minlength=len(table)) > 0
+    by_category = np.bincount(table.tree_of_node, weights=table.category_count > 0, minlength=n_trees) > 0
     largest = max(cuts.rank.max(initial=0) + 1, *map(len, known), 0)
     code_type = np.uint16 if largest < np.iinfo(np.uint16).max else np.uint32
-    depth, (left, right) = np.zeros(len(table), np.int32), np.full((2, table.n_nodes), -1)
-    for level, nodes in enumerate(order):
-        depth[tree[nodes]] = level
-    left[tests], right[tests] = tests + steps[tests], tests + steps[tests] + 1
-    levels = [place[nodes] for nodes in order]
-    gates = lay_out_gates(levels, left, right, tree[origin], column, rank.astype(code_type), depth, by_category)
     missing = np.minimum(cuts.missing, np.iinfo(code_type).max)
+    root = np.array(table.first[:-1])
     word = rank.astype(np.uint64)
     word |= steps.astype(np.uint64) << STEPS_AT
     word |= column.astype(np.uint64) << COLUMN_AT
     word[tests[named]] |= np.uint64(1) << NAMED_AT
     return NodeLayout(
-        root=place[table.first[:-1]],
+        root=root,
         depth=depth,
         by_category=by_category,
         word=word,
@@ -246,7 +171,7 @@ def lay_out_nodes(table: TreeTable, n_features: int) -> NodeLayout:
         category_column=len(cuts.missing) + named_codes.first,
         category_first=np.cumsum([0, *map(len, known)]),
         category=np.concatenate([np.empty(0), *known]),
-        gates=gates,
+        gates=lay_out_gates(root, steps, depth, by_category, column, rank, code_type),
     )
 
 

@@ -12,7 +12,6 @@ from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.node_layout import STEPS_AT, STEPS_BITS
 from costframe.core.learners.tree_table import TREE
 from costframe.core.machine import over_chunks
 from costframe.core.prices.exact_prices import ExactPrices
@@ -128,45 +127,17 @@ class CertainRows(NamedTuple):
 
 def lay_out_bounds(layout: StageLayout) -> engine.Record:
     """Lay out what each leaf may add, and each feature's tests with the leaves that they part, once a model."""
-    nodes, uses, n_targets = layout.nodes, np.flatnonzero(layout.kind == TREE), np.diff(layout.target_first)
-    use_of = np.zeros(len(nodes.root), np.int64)
-    use_of[layout.tree[uses]] = uses
-    use = np.repeat(use_of, nodes.sizes)  # of each node
-    leaf = np.flatnonzero(nodes.feature < 0)
-    begin = layout.payload_first[use[leaf]] + (leaf - layout.place[use[leaf]]) * n_targets[use[leaf]]
-    leaf = leaf[np.lexsort((layout.payload[begin], use[leaf]))]
-    of, n_leaves = use[leaf], np.bincount(use[leaf], minlength=len(layout.kind))
-    word_first = np.cumsum([0, *-(-n_leaves // 64)])
-    number = np.arange(len(leaf)) - (np.cumsum(n_leaves) - n_leaves)[of]
-    word, bit = word_first[of] + number // 64, np.uint64(1) << (number % 64).astype(np.uint64)
-    every = np.bitwise_or.reduceat(bit, np.searchsorted(word, np.arange(word_first[-1]))) if len(leaf) else bit
-    # the values of each leaf, in order
-    size = n_targets[of]
-    within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-    begin = layout.payload_first[of] + (leaf - layout.place[of]) * size
-    values = layout.payload[np.repeat(begin, size) + within]
-    unknown = np.isnan(values)  # infinities of both signs met in one leaf
-    value_first = np.cumsum(n_leaves * n_targets) - n_leaves * n_targets
-    ascends = (n_targets == 1) & (n_leaves > 0)
-    ascends[np.repeat(of, size)[unknown]] = False
-    # each leaf with all tests before it
-    tests: list[I8] = []
-    at, above = np.arange(len(leaf)), leaf
-    while len(above := above[moves := nodes.parent[above] != above]):
-        at, node = at[moves], nodes.parent[above]
-        left = node + (nodes.word[node] >> STEPS_AT & STEPS_BITS).astype(np.int64)
-        tests.append(np.stack([nodes.feature[node], node, word[at], at, above != left]))
-        above = node
-    feature, node, where, at, right = np.hstack(tests) if tests else np.zeros((5, 0), np.int64)
-    order = np.lexsort((where, node, feature))
-    feature, node, where, at, right = (each[order] for each in (feature, node, where, at, right))
-    first = np.flatnonzero(np.append(True, (np.diff(node) != 0) | (np.diff(where) != 0))[: len(node)])
-    sides = [np.bitwise_or.reduceat(np.where(right == side, bit[at], np.uint64(0)), first) for side in (0, 1)]
-    parts = use[node[first]], node[first], where[first], *(side.view(np.int64) for side in sides)
-    return engine.Bounds(
-        np.searchsorted(feature[first], np.arange(len(layout.used) + 1)), np.stack(parts, axis=1), every, word_first,
-        value_first, np.where(unknown, -np.inf, values), np.where(unknown, np.inf, values), ascends,
-    )  # fmt: skip
+    n_leaves, n_targets = np.zeros(len(layout.kind), np.int64), np.diff(layout.target_first)
+    uses = np.flatnonzero(layout.kind == TREE)
+    n_leaves[uses] = (layout.nodes.sizes[layout.tree[uses]] + 1) // 2
+    word_first, n_values = np.cumsum([0, *-(-n_leaves // 64)]), n_leaves * n_targets
+    test_first, ascends = np.zeros(len(layout.used) + 1, np.int64), np.zeros(len(layout.kind), np.bool_)
+    lowest, highest = np.zeros((2, n_values.sum()))
+    places = word_first, np.cumsum(n_values) - n_values, lowest, highest, ascends
+    test, every = np.zeros((0, 5), np.int64), np.zeros(word_first[-1], np.uint64)
+    test = np.zeros((engine.lay_out_bounds(layout.packed, test_first, test, every, *places), 5), np.int64)
+    engine.lay_out_bounds(layout.packed, test_first, test, every, *places)
+    return engine.Bounds(test_first, test, every, *places)
 
 
 def certain_walk(

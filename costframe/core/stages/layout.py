@@ -139,36 +139,15 @@ class StageLayout:
     @cached_property
     def payload(self) -> F8:
         """What uses add to their targets: a row for each node of a tree; of others weights, (width, targets)."""
-        n_targets, payload = np.diff(self.target_first), np.zeros(self.payload_first[-1])
-        use, trees = np.repeat(np.arange(len(self.kind)), n_targets), np.flatnonzero(self.kind == TREE)
-        size = (np.diff(self.payload_first) // n_targets)[use]
-        # An entry for each pair of a use and a target, and each row of its payload: a row of weights, or a node.
-        pair = np.repeat(np.arange(len(use)), size)
-        within = np.arange(len(pair)) - np.repeat(np.cumsum(size) - size, size)
-        first = self.payload_first[use] + np.arange(len(use)) - self.target_first[use]
-        at, is_tree = first[pair] + within * n_targets[use][pair], (self.kind[use] == TREE)[pair]
-        plain, noded = np.flatnonzero(~is_tree), np.flatnonzero(is_tree)
-        row, entry = self.row[use][pair[plain]], self.target[pair[plain]]
-        payload[at[plain]] = self.weight_rows[row + within[plain], entry]
-        origin, bank, shift = self.nodes.origin, self.bank, np.zeros(len(self.kind), np.int64)
-        shift[trees] = bank.trees.first[bank.index[self.learner[trees]]] - origin[self.place[trees]]
-        of = use[pair[noded]]
-        value = self.value[shift[of] + origin[self.place[of] + within[noded]]]
-        leaf = np.flatnonzero(value >= 0)
-        payload[at[noded[leaf]]] = self._weigh(of[leaf], self.target[pair[noded[leaf]]], value[leaf])
+        is_tree, bank = self.kind == TREE, self.bank
+        first = np.zeros(len(self.kind), np.int64)
+        first[is_tree] = bank.trees.first[bank.index[self.learner[is_tree]]]
+        payload = np.zeros(self.payload_first[-1])
+        engine.fill_payload(
+            self.kind, self.width, self.place, self.target_first, self.target, self.payload_first, self.row,
+            self.weight_rows, self.nodes.origin, first, self.value, self.values, payload,
+        )  # fmt: skip
         return payload
-
-    def _weigh(self, use: I8, target: I8, value: I8) -> F8:
-        """Return what nodes add to targets, summed over a tree's outputs in Answer's order: float64 (entries,)."""
-        total, begun, width = np.zeros(len(use)), np.zeros(len(use), np.bool_), self.width[use]
-        for k in range(int(width.max(initial=0))):
-            has = np.flatnonzero(width > k)
-            weight = self.weight_rows[self.row[use[has]] + k, target[has]]
-            has, weight = has[weight != 0], weight[weight != 0]
-            part = weight * self.values[value[has] + k]
-            total[has] = np.where(begun[has], total[has] + part, part)
-            begun[has] = True
-        return total
 
 
 def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
