@@ -83,9 +83,9 @@ def find_dialect(file: Path, usual: str) -> Dialect:
     spelling = find_spelling(columns, separator)
     # Without quotes, no number between commas has one.
     whole = ended or not spelling.unclear or (separator == "," and not quoted)
-    found = records[0] if records else []
-    names = _names(found, closed=closed)
-    codes = tuple(name for name, texts in zip(names or found, columns, strict=False) if _are_codes(texts))
+    header_names = records[0] if records else []
+    names = _names(header_names, closed=closed)
+    codes = tuple(name for name, texts in zip(names or header_names, columns, strict=False) if _are_codes(texts))
     skip = bool(line) + comments
     return Dialect(encoding, separator, spelling, skip, header, names, closed, whole, comments, codes)
 
@@ -115,7 +115,7 @@ def _name_index(header: list[str]) -> tuple[str, ...]:
     for place in range(nameless):
         name = f"Unnamed: {place}"
         names = chain([name], (f"{name}.{i}" for i in count(1)))
-        header[place] = next(each for each in names if each not in header)
+        header[place] = next(candidate for candidate in names if candidate not in header)
     return tuple(header) if nameless else ()
 
 
@@ -204,7 +204,9 @@ def _is_header(line: str, below: str) -> bool:
 def _find_separator(text: str, usual: str, *, ended: bool, given: str | None = None) -> tuple[str, bool]:
     """Return the separator, and whether each row ends with one."""
     candidates = (given,) if given else tuple(_SEPARATORS)
-    fitting = {each: closed for each in candidates if (closed := _fits(text, each, ended=ended)) is not None}
+    fitting = {
+        separator: closed for separator in candidates if (closed := _fits(text, separator, ended=ended)) is not None
+    }
     if given is not None:
         return given, fitting.get(given, False)
     if usual == "\t" and usual in fitting:

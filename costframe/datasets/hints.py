@@ -80,8 +80,8 @@ def _values(column: Any, name: str) -> tuple[F8, bool]:
 def _second_outcome(name: str, target: str, known: Target, values: F8, *, is_categorical: bool) -> str | None:
     """Return why a column looks like a second outcome; None if it does not."""
     words, of_target = _words(name), _words(target)
-    if found := [word for word in words if word in _OUTCOMES]:
-        return f"by the word {found[0]!r} in its name"
+    if outcomes := [word for word in words if word in _OUTCOMES]:
+        return f"by the word {outcomes[0]!r} in its name"
     if (stem := _stem(words)) and stem == _stem(of_target):
         return f"by its name, which is like {shown(target)}"
     if said := known.describe(values, is_categorical=is_categorical):

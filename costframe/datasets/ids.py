@@ -79,12 +79,12 @@ class IdColumn:
 
 def find_ids(table: Mapping[str, Any], names: Collection[str]) -> dict[str, IdColumn]:
     """Return the columns among `names` of a table, pyarrow columns by name, that are ids, or may be."""
-    found = {}
+    ids = {}
     for name in names:
         with contextlib.suppress(DataError):  # whoever reads the feature tells why it cannot be read
-            if (each := describe_id(table[name], name)) is not None:
-                found[name] = each
-    return found
+            if (column := describe_id(table[name], name)) is not None:
+                ids[name] = column
+    return ids
 
 
 def describe_id(column: Any, name: str) -> IdColumn | None:
@@ -167,8 +167,8 @@ def _count_something(different: F8, counts: I8) -> bool:
     ordered = counts[np.argsort(different)].astype(np.float64)
     falls = np.corrcoef(np.argsort(np.argsort(ordered)), np.arange(len(ordered)))[0, 1]
     centered = ordered - ordered.mean()
-    alike = centered[1:] @ centered[:-1] / max(centered @ centered, 1e-300)
-    return bool(max(-falls, alike) > _SMOOTH)
+    smoothness = centered[1:] @ centered[:-1] / max(centered @ centered, 1e-300)
+    return bool(max(-falls, smoothness) > _SMOOTH)
 
 
 def _as_doubles(values: Any) -> F8:

@@ -149,12 +149,12 @@ class _RowGroups:
     def read(self, number: int) -> F8:
         """Return the rows of a row group, float64 (m, d)."""
         group, names = self.files.groups[number], self.columns.names
-        found = [np.empty((0, len(names)))]
+        parts = [np.empty((0, len(names)))]
         for batch in group.batches(names, max(1, _CELLS // len(names))):
             with name_file(group.path):
-                found.append(table_of(batch.columns, names, self.columns.categories))
-                self.columns.check(found[-1], self.name)
-        return np.concatenate(found)
+                parts.append(table_of(batch.columns, names, self.columns.categories))
+                self.columns.check(parts[-1], self.name)
+        return np.concatenate(parts)
 
 
 def _read_group(reader: _RowGroups, number: int) -> F8:

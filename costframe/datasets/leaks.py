@@ -76,16 +76,16 @@ def find_leaks(
 
 def describe_marks(marks: Mapping[str, Mark], count: int) -> list[Leak]:
     """Return remarks on columns whose missing values tell the target beyond chance, among that of `count` columns."""
-    alike: dict[Mark, list[str]] = {}
+    names_of: dict[Mark, list[str]] = {}
     for name, mark in marks.items():
         if mark.chance * count < _BY_CHANCE:
-            alike.setdefault(mark, []).append(name)
-    found = sorted(alike.items(), key=lambda item: -item[0].auc)
+            names_of.setdefault(mark, []).append(name)
+    marked = sorted(names_of.items(), key=lambda item: -item[0].auc)
     notes = [
         Leak.of(f"whether {quote_names(names)} {_verb(names)} {mark.what} {mark.words}; {_way_out(names)}", *names)
-        for mark, names in found[:_MOST_LISTED]
+        for mark, names in marked[:_MOST_LISTED]
     ]
-    if rest := [name for _, names in found[_MOST_LISTED:] for name in names]:
+    if rest := [name for _, names in marked[_MOST_LISTED:] for name in names]:
         notes.append(Leak.of(f"whether {quote_names(rest)} {_verb(rest)} missing tells the target too", *rest))
     return notes
 

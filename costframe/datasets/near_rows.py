@@ -54,7 +54,7 @@ def _share_near(data: Dataset, rng: np.random.Generator) -> float:
     test = rng.permutation(test)[:_MOST_TESTED]
     ranks = [_Ranks.of(sample[:, f]) for f in columns]
     table, tested = (
-        np.column_stack([each(data.X[rows, f]) for f, each in zip(columns, ranks, strict=True)])
+        np.column_stack([ranks_of(data.X[rows, f]) for f, ranks_of in zip(columns, ranks, strict=True)])
         for rows in (train, test)
     )
     labels = data.codes(data.y) if data.classes else _Ranks.of(data.y[train])(data.y)
@@ -97,25 +97,25 @@ class _Neighbours:
     distances: F8
     apart: F8  # (rows,): difference of ranks from the nearest one in the median column
 
-    def share_with_label(self, own: NDArray[Any], labels: NDArray[Any]) -> float:
+    def share_with_label(self, labels_of_test: NDArray[Any], labels: NDArray[Any]) -> float:
         """Return the share of rows with near ones that have their label, given those of train; 0 for few."""
         m = self.distances.shape[1] // 2
-        usual, far = np.maximum(self.distances[:, [m - 1, -1]].T, 1e-300)
-        if (growth := float(np.median(np.log(far / usual)))) <= 0:
+        usual, farthest = np.maximum(self.distances[:, [m - 1, -1]].T, 1e-300)
+        if (growth := float(np.median(np.log(farthest / usual)))) <= 0:
             return 0.0
         inside = np.minimum(self.distances[:, :_NEAREST] / usual[:, np.newaxis], 1.0) ** (np.log(2) / growth)
         place = np.arange(1, inside.shape[1] + 1)
         chance = betainc(place, m + 1 - place, inside).min(axis=1) * len(place)
-        others = np.abs(labels[self.rows] - own[:, np.newaxis]) > _ALIKE
+        others = np.abs(labels[self.rows] - labels_of_test[:, np.newaxis]) > _ALIKE
         for seldom, least in _SELDOM:
             near = (chance < seldom) & (self.apart <= _NEARLY_EQUAL)
-            found, by_near = int(near.sum()), float(others[near, 0].sum())
+            count, by_near = int(near.sum()), float(others[near, 0].sum())
             by_usual = float(others[near, m // 2 :].mean(axis=1).sum())
-            if found < max(_EXPECTED, least * len(near)) or by_near > _MOST_OTHERS * found:
+            if count < max(_EXPECTED, least * len(near)) or by_near > _MOST_OTHERS * count:
                 continue
             is_told = by_usual >= _EXPECTED and by_near * _FEWER <= by_usual
-            if is_told or (found >= _SURE_SHARE * len(near) and seldom == _SELDOM[0][0]):
-                return found / len(near)
+            if is_told or (count >= _SURE_SHARE * len(near) and seldom == _SELDOM[0][0]):
+                return count / len(near)
         return 0.0
 
 
@@ -123,7 +123,7 @@ def _find_neighbours(train: NDArray[np.float32], test: NDArray[np.float32]) -> _
     """Find the nearest rows of train; of many, among those that are nearest in one of two columns."""
     m = min(_PLACE, len(train) // 8)
     shape = (len(test), 2 * m)
-    found = _Neighbours(np.empty(shape, np.int64), np.empty(shape), np.empty(len(test)))
+    neighbours = _Neighbours(np.empty(shape, np.int64), np.empty(shape), np.empty(len(test)))
     windows = _Windows.of(train) if len(train) > _MOST_ROWS else None
     for n, row in enumerate(test):
         rows = None if windows is None else windows.around(row)
@@ -131,9 +131,9 @@ def _find_neighbours(train: NDArray[np.float32], test: NDArray[np.float32]) -> _
         distances = np.minimum(np.abs(table - row), _FAR).sum(axis=1)
         order = np.argpartition(distances, 2 * m - 1)[: 2 * m]
         order = order[np.argsort(distances[order], kind="stable")]
-        found.rows[n], found.distances[n] = order if rows is None else rows[order], distances[order]
-        found.apart[n] = np.median(np.abs(table[order[0]] - row))
-    return found
+        neighbours.rows[n], neighbours.distances[n] = order if rows is None else rows[order], distances[order]
+        neighbours.apart[n] = np.median(np.abs(table[order[0]] - row))
+    return neighbours
 
 
 @frozen(eq=False)
@@ -157,6 +157,6 @@ class _Windows:
         for values, value in zip(self.values, row[:_FEWEST_COLUMNS], strict=True):
             begin = int(np.searchsorted(values, value)) - _WINDOW // 2
             begins.append(min(max(begin, 0), len(values) - _WINDOW))
-        one, other = (order[begin : begin + _WINDOW] for order, begin in zip(self.orders, begins, strict=True))
-        place = self.place[other] - begins[0]
-        return np.concatenate([one, other[(place < 0) | (place >= _WINDOW)]])
+        first, second = (order[begin : begin + _WINDOW] for order, begin in zip(self.orders, begins, strict=True))
+        place = self.place[second] - begins[0]
+        return np.concatenate([first, second[(place < 0) | (place >= _WINDOW)]])

@@ -40,8 +40,8 @@ class Kinds:
     def take(self, chosen: I8) -> Kinds:
         """Keep some rows, by number; groups and queries are counted anew."""
         units = (
-            None if each is None else np.unique(each[chosen], return_inverse=True)[1].astype(np.int64)
-            for each in (self.queries, self.groups)
+            None if values is None else np.unique(values[chosen], return_inverse=True)[1].astype(np.int64)
+            for values in (self.queries, self.groups)
         )
         return Kinds(len(chosen), None if self.classes is None else self.classes[chosen], *units)
 
@@ -92,8 +92,8 @@ def check_split(split: NDArray[np.str_]) -> None:
     if unknown:
         is_split = set(PARTS).intersection(split.tolist())
         way_out = f"; if it is no split, give the column another name, or leave it out with --ignore {SPLIT}"
-        found = f"expected {', '.join(PARTS)}, got {shown(unknown[0])}"
-        raise DataError(f"column {SPLIT!r}: {found}{'' if is_split else way_out}")
+        refusal = f"expected {', '.join(PARTS)}, got {shown(unknown[0])}"
+        raise DataError(f"column {SPLIT!r}: {refusal}{'' if is_split else way_out}")
     if "train" not in split:
         raise DataError(f"column {SPLIT!r}: no row is in 'train'")
 
@@ -122,6 +122,6 @@ def _deal(codes: I8, turns: NDArray[np.str_], rng: np.random.Generator) -> NDArr
 def _rarest(codes: I8, units: I8) -> I8:
     """Return the rarest class of all that each unit of rows has, so that parts share them evenly: int64 (units,)."""
     order = np.argsort(np.argsort(-np.bincount(codes), kind="stable"))  # of each class, the commonest first
-    found = np.zeros(int(units.max(initial=-1)) + 1, np.int64)
-    np.maximum.at(found, units, order[codes])
-    return found
+    rarest = np.zeros(int(units.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(rarest, units, order[codes])
+    return rarest

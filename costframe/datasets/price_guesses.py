@@ -28,25 +28,25 @@ def find_ignored(table: Mapping[str, Any], *, is_whole: bool = True) -> dict[str
 
     These are ids, dates, free texts and, where the table is whole, constants; few rows show none of them.
     """
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, column in table.items():
         if len(column) < _FEW_ROWS:
             continue
         if is_whole and len(column.unique()) == 1:
-            found[name] = "the same in every row"
+            reasons[name] = "the same in every row"
         elif (who := describe_id(column, name)) is not None and (who.is_sure or not who.repeats):
-            found[name] = who.describe() + who.way_out(name)
+            reasons[name] = who.describe() + who.way_out(name)
         elif why := why_no_feature(column, name):
-            found[name] = why
+            reasons[name] = why
         elif not is_whole and find_dates(column, name) is not None:
-            found[name] = "dates, which are read only where the table fits in memory"
-    return found
+            reasons[name] = "dates, which are read only where the table fits in memory"
+    return reasons
 
 
 def split_name(name: str) -> str | None:
     """Return the name of a one-hot column without its value, such as color of color_red and color=red, or None."""
-    found = re.fullmatch(r"(.*\w)(?:=|_)[^=_]+", name)
-    return found.group(1) if found else None
+    match = re.fullmatch(r"(.*\w)(?:=|_)[^=_]+", name)
+    return match.group(1) if match else None
 
 
 def guess_groups(

@@ -83,10 +83,10 @@ class Reading:
         """Ignore columns that are surely ids, but for those that have a price or are split by categories."""
         prices = self.prices
         priced = set(prices.names) if isinstance(prices, CostModel) else set(ids) if prices is not None else set()
-        kept = {*priced, *self.categorical, *self.ignore}
-        left = {name: each for name, each in ids.items() if each.is_sure and name not in kept}
-        known = tuple(name for name in ids if name not in left)
-        return evolve(self, ignore=(*self.ignore, *left), ids=left, keep_ids=(*self.keep_ids, *known))
+        stays = {*priced, *self.categorical, *self.ignore}
+        dropped = {name: column for name, column in ids.items() if column.is_sure and name not in stays}
+        known = tuple(name for name in ids if name not in dropped)
+        return evolve(self, ignore=(*self.ignore, *dropped), ids=dropped, keep_ids=(*self.keep_ids, *known))
 
     def described(self, missing: tuple[str, ...], dated: Mapping[str, FeaturePrice]) -> dict[str, Any]:
         """Return the arguments that make the same table of the same file, JSON values, without the prices."""
@@ -115,7 +115,7 @@ class Reading:
             if self.group in {self.target, SPLIT, QID}:
                 raise DataError(f"the column {self.group!r} has a meaning of its own and cannot name groups")
             if not features:
-                ids = [f"{shown(name)} is {each.describe()}" for name, each in self.ids.items()]
+                ids = [f"{shown(name)} is {column.describe()}" for name, column in self.ids.items()]
                 raise DataError("; ".join(["no column is left to be a feature", *ids]) + (_KEEP if ids else ""))
         for name in self.categorical:
             with problems.collect():
@@ -146,8 +146,8 @@ class Reading:
         notes += index_notes
         notes += [f"left out, as {self.source} says: {quote_names(self.by_prices)}"] if self.by_prices else []
         notes += [
-            f"left out: {shown(name)}, {each.describe()}; --keep-id {shlex.quote(name)}, or a price, keeps it"
-            for name, each in self.ids.items()
+            f"left out: {shown(name)}, {column.describe()}; --keep-id {shlex.quote(name)}, or a price, keeps it"
+            for name, column in self.ids.items()
         ]
         notes += [] if self.prices is not None else ["no prices given: every feature costs one unit"]
         codes = [name for name in opened.codes if name in features and name not in self.categorical]

@@ -44,7 +44,7 @@ def _describe_few(data: Dataset, part: str) -> str | None:
     rows, least = data.part(part), _FEW[part]
     if data.task == "classification":
         counts = {label: int((rows.y == label).sum()) for label in data.classes}
-        label = min(counts, key=lambda one: counts[one])
+        label = min(counts, key=lambda k: counts[k])
         return f"{part} has {counts[label]} of class {shown(label)}" if counts[label] < least else None
     count = len(rows) if rows.qid is None else len(np.unique(rows.qid))
     noun = ("row", "rows") if rows.qid is None else ("query", "queries")

@@ -36,8 +36,8 @@ def _describe_id(data: Dataset, name: str, codes: I8) -> str | None:
     test = codes[data.split == "test"]
     both = np.intersect1d(test, codes[data.split == "train"])
     both = both[both >= 0]
-    found = int(np.isin(test, both).sum())
-    if found < max(2, _SHARE * len(test)):
+    count = int(np.isin(test, both).sum())
+    if count < max(2, _SHARE * len(test)):
         return None
     way = f"--group {shlex.quote(name)} keeps rows of one value together"
     if data.groups is not None:
@@ -45,7 +45,7 @@ def _describe_id(data: Dataset, name: str, codes: I8) -> str | None:
     elif data.seed is None:
         way = f"as the column split says; with --ignore split, {way}"
     values = format_count(len(both), "value")
-    return f"{found:,} of the {len(test):,} rows of test share {values} of {shown(name)} with rows of train; {way}"
+    return f"{count:,} of the {len(test):,} rows of test share {values} of {shown(name)} with rows of train; {way}"
 
 
 def _share_equal(data: Dataset, rng: np.random.Generator) -> float:
@@ -54,10 +54,10 @@ def _share_equal(data: Dataset, rng: np.random.Generator) -> float:
         data.X[rng.permutation(np.flatnonzero(data.split == part))[:_MOST_ROWS]] + 0.0 for part in ("train", "test")
     )
     seen = {row.tobytes() for row in train}
-    found = sum(row.tobytes() in seen for row in test)
-    if found < max(_FEWEST, _SHARE * len(test)):
+    count = sum(row.tobytes() in seen for row in test)
+    if count < max(_FEWEST, _SHARE * len(test)):
         return 0.0
     counts = [np.unique(column, return_counts=True)[1] for column in train.T]
-    chance = len(train) * np.prod([((each / len(train)) ** 2).sum() for each in counts])
+    chance = len(train) * np.prod([((times / len(train)) ** 2).sum() for times in counts])
     tells = max(map(len, counts)) >= min(_VALUES, len(train) // 4)
-    return found / len(test) if tells and chance < _CHANCE else 0.0
+    return count / len(test) if tells and chance < _CHANCE else 0.0

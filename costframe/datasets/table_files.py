@@ -141,8 +141,8 @@ class TableFile:
             for batch in self._batches(list(names), rows):
                 columns = {name: plain_column(batch.column(name)) for name in names}
                 yield {
-                    name: each if name in texts else self._known(each, may_cast=True, must_find=False)
-                    for name, each in columns.items()
+                    name: column if name in texts else self._known(column, may_cast=True, must_find=False)
+                    for name, column in columns.items()
                 }
 
     def _batches(self, names: list[str], rows: int) -> Iterator[Any]:
@@ -198,15 +198,15 @@ class TableFile:
 
     def _check_names(self, names: Sequence[str]) -> list[str]:
         # An index that pandas wrote is not a column.
-        kept = [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
+        columns = [name for name in names if not re.fullmatch(r"__index_level_\d+__", name)]
         seen = set[str]()
-        for place, name in enumerate(kept):
+        for place, name in enumerate(columns):
             if not name.strip():
-                raise DataError(f"{self.path}: column {place + 1} of {len(kept)} has no name")
+                raise DataError(f"{self.path}: column {place + 1} of {len(columns)} has no name")
             if name in seen:
                 raise DataError(f"{self.path}: two columns are named {shown(name)}")
             seen.add(name)
-        return kept
+        return columns
 
 
 def check_missing(missing: Iterable[str]) -> tuple[str, ...]:

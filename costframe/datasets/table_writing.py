@@ -54,9 +54,9 @@ def _guard_texts(column: Any) -> Any:
     texts = decode_column(column)
     if not is_text(texts.type) or not pc.any(pc.match_substring_regex(texts, FORMULA)).as_py():
         return column
-    each = texts.unique()
-    found = pa.array([text if text is None else guard(text) for text in each.to_pylist()], each.type)
-    return found.take(pc.index_in(texts, each))
+    distinct = texts.unique()
+    guarded = pa.array([text if text is None else guard(text) for text in distinct.to_pylist()], distinct.type)
+    return guarded.take(pc.index_in(texts, distinct))
 
 
 def check_writable(columns: Mapping[str, Any], ending: str) -> None:

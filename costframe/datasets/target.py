@@ -73,7 +73,7 @@ class Target:
         """Return what tells most: missing values of a column, float64 (n,), or one in their place; None if nothing."""
         missing = np.isnan(x)
         apart = [] if is_categorical else _values_apart(x[~missing])
-        marks = [self.judge_mark(missing, "missing"), *(self.judge_mark(x == each, f"{each:g}") for each in apart)]
+        marks = [self.judge_mark(missing, "missing"), *(self.judge_mark(x == value, f"{value:g}") for value in apart)]
         return max((mark for mark in marks if mark is not None), key=lambda mark: mark.auc, default=None)
 
     def judge_mark(self, mark: B1, what: str) -> Mark | None:
@@ -145,8 +145,8 @@ class Target:
         for k in asked:
             ones = by_fold(self.codes == k)
             share = (ones.sum(axis=0) - ones + self.sizes[k] / n) / (others + 1)
-            each = [_auc(*parts) for parts in zip(share, ones, count - ones, strict=True)]
-            scores += np.array(each) * (1.0 if n_classes == 2 else self.sizes[k] / n)
+            by_part = [_auc(*parts) for parts in zip(share, ones, count - ones, strict=True)]
+            scores += np.array(by_part) * (1.0 if n_classes == 2 else self.sizes[k] / n)
         return _as_text("AUC", scores)
 
     def _score_in_order(self, codes: I8, counts: I8) -> str | None:
@@ -180,7 +180,7 @@ def _values_apart(x: F8) -> list[float]:
     values, counts = np.unique(x, return_counts=True)
     if len(values) < 3 or not np.isfinite(values[[0, -1]]).all():
         return []
-    found = []
+    apart = []
     for value, count, others, often in (
         (values[0], counts[0], values[1:], counts[1:]),
         (values[-1], counts[-1], values[:-1], counts[:-1]),
@@ -189,8 +189,8 @@ def _values_apart(x: F8) -> list[float]:
         is_below = value < 0 <= others.min()
         is_nines = set(f"{abs(value):.17g}") == {"9"} and abs(value) > 9 and count > often.max()
         if count >= _FEWEST and (is_far or is_below or is_nines):
-            found.append(float(value))
-    return found
+            apart.append(float(value))
+    return apart
 
 
 def _bins(codes: I8, counts: I8, n_missing: int) -> I8:
@@ -218,7 +218,7 @@ def _ranks(codes: I8, counts: I8) -> F8:
     return np.asarray((np.cumsum(counts) - counts / 2)[codes])
 
 
-def _correlation(one: F8, other: F8) -> float:
-    a, b = one - one.mean(), other - other.mean()
+def _correlation(x: F8, y: F8) -> float:
+    a, b = x - x.mean(), y - y.mean()
     size = np.sqrt((a * a).sum() * (b * b).sum())  # sums of products of few numbers: threads of BLAS take longer
     return float((a * b).sum() / size) if size > 0 else 0.0

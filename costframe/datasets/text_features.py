@@ -108,7 +108,7 @@ def count_texts(column: Any, name: str, spelling: Spelling = TYPED) -> Counter[s
     if not is_text(column.type):
         return Counter()
     counted = pc.value_counts(null_texts(column, MISSING_TEXTS).drop_null()).to_pylist()
-    return Counter({each["values"]: each["counts"] for each in counted if spelling.plain(each["values"]) is None})
+    return Counter({value["values"]: value["counts"] for value in counted if spelling.plain(value["values"]) is None})
 
 
 def refuse_texts(found: Mapping[str, Counter[str]], more: str = "", spelling: Spelling = TYPED) -> None:
@@ -160,14 +160,14 @@ def describe_texts(names: Sequence[str]) -> str:
 
 def describe_codes(names: Sequence[str]) -> str:
     """Return a note about features of whole numbers that begin with 0, as codes do."""
-    kept = " ".join(f"--categorical {shlex.quote(name)}" for name in names[:_MOST_LISTED])
-    return f"{quote_names(names)}: read as numbers, 007 as 7; {kept} keeps such codes as they are written"
+    options = " ".join(f"--categorical {shlex.quote(name)}" for name in names[:_MOST_LISTED])
+    return f"{quote_names(names)}: read as numbers, 007 as 7; {options} keeps such codes as they are written"
 
 
 def describe_missing(columns: Mapping[str, Any]) -> list[str]:
     """Return a note on each column of categories in which texts stand for missing values."""
-    found = {name: missing_text(column) for name, column in columns.items()}
-    return [f"{shown(name)}: {shown(text)} is taken for a missing value" for name, text in found.items() if text]
+    texts = {name: missing_text(column) for name, column in columns.items()}
+    return [f"{shown(name)}: {shown(text)} is taken for a missing value" for name, text in texts.items() if text]
 
 
 def describe_dates(dates: Mapping[str, Dates]) -> str:

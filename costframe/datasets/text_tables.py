@@ -41,12 +41,12 @@ class TextTable:
 
         Where they do not tell either, `decimal` is the sign of the training table.
         """
-        found = cls(path, find_dialect(path, usual), missing)
-        spelling = found.dialect.spelling
-        if not found.dialect.whole:
-            with csv.open_csv(path, *found._options(), found._texts_of(found.names())) as reader:
-                spelling = find_spelling_of(reader, missing, found.dialect.separator)
-        return evolve(found, dialect=evolve(found.dialect, spelling=spelling.cleared_by(decimal), whole=True))
+        table = cls(path, find_dialect(path, usual), missing)
+        spelling = table.dialect.spelling
+        if not table.dialect.whole:
+            with csv.open_csv(path, *table._options(), table._texts_of(table.names())) as reader:
+                spelling = find_spelling_of(reader, missing, table.dialect.separator)
+        return evolve(table, dialect=evolve(table.dialect, spelling=spelling.cleared_by(decimal), whole=True))
 
     def names(self) -> list[str]:
         """Return the names of the columns."""
@@ -59,7 +59,7 @@ class TextTable:
         table = csv.read_csv(self.path, *self._options(), options)
         check(table.column_names[: -1 if self.dialect.closed else None])
         columns = self._written(dict(zip(table.column_names, table.columns, strict=True)))
-        return pa.table({name: each if name in texts else self._spelled(each) for name, each in columns.items()})
+        return pa.table({name: column if name in texts else self._spelled(column) for name, column in columns.items()})
 
     def blocks(self, names: Sequence[str], texts: Collection[str]) -> Iterator[dict[str, Any]]:
         """Yield columns by name, some rows at a time, with what is written in the columns `texts`."""
@@ -67,7 +67,7 @@ class TextTable:
         with csv.open_csv(self.path, *self._options(), self._texts_of(every)) as reader:
             for batch in reader:
                 columns = self._written({name: batch.column(name) for name in every})
-                yield {name: each if name in texts else self.as_numbers(each) for name, each in columns.items()}
+                yield {name: column if name in texts else self.as_numbers(column) for name, column in columns.items()}
 
     def _options(self) -> tuple[Any, Any]:
         dialect = self.dialect
@@ -94,13 +94,13 @@ class TextTable:
 
     def _written(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Return columns as they were before they were written, with nothing for empty cells or behind the rows."""
-        found = {name: unguard_texts(null_texts(column, _EMPTY)) for name, column in columns.items()}
+        texts = {name: unguard_texts(null_texts(column, _EMPTY)) for name, column in columns.items()}
         if self.dialect.closed:
-            behind = found.pop("")
+            behind = texts.pop("")
             if behind.null_count < len(behind):
                 cell = shown(behind.drop_null()[0].as_py())
                 raise DataError(f"rows end with a separator, but some have a further cell there, such as {cell}")
-        return found
+        return texts
 
     def as_numbers(self, column: Any) -> Any:
         """Return a column of a text file as numbers, truth values or dates, or as its texts if some are none."""
@@ -148,14 +148,14 @@ def spelled_numbers(column: Any, spelling: Spelling, missing: Sequence[str]) -> 
     if any(spelling.plain(text) is None for text in first):
         return None
     texts = null_texts(column, missing)
-    each = texts.unique()
-    found: list[str | None] = []
-    for text in each.to_pylist():
+    distinct = texts.unique()
+    numerals: list[str | None] = []
+    for text in distinct.to_pylist():
         plain = None if text is None else spelling.plain(text)
         if plain is None and text is not None:
             return None
-        found.append(plain)
-    return pc.take(_as_numbers(found), pc.index_in(texts, each))
+        numerals.append(plain)
+    return pc.take(_as_numbers(numerals), pc.index_in(texts, distinct))
 
 
 def _as_numbers(texts: list[str | None]) -> Any:
@@ -174,9 +174,9 @@ def find_spelling_of(batches: Iterable[Any], missing: Sequence[str], separator: 
     for batch in batches:
         for column in batch.columns:
             texts = null_texts(column, (*MISSING_TEXTS, *missing)).drop_null()
-            alike = pc.match_substring_regex(texts, _LIKE_NUMBERS)
-            if 2 * (pc.sum(alike).as_py() or 0) >= len(texts) > 0:
-                signed = pc.and_(alike, pc.match_substring_regex(texts, "[^0-9]"))
+            is_like_number = pc.match_substring_regex(texts, _LIKE_NUMBERS)
+            if 2 * (pc.sum(is_like_number).as_py() or 0) >= len(texts) > 0:
+                signed = pc.and_(is_like_number, pc.match_substring_regex(texts, "[^0-9]"))
                 evidence.add(texts.filter(signed).unique().to_pylist())
         if not evidence.spelling(separator).unclear:
             break
@@ -191,6 +191,6 @@ def unguard_texts(column: Any) -> Any:
         return column
     if not pc.any(pc.match_substring_regex(column.filter(marked), FORMULA)).as_py():
         return column
-    each = column.unique()
-    found = pa.array([text if text is None else unguard(text) for text in each.to_pylist()], each.type)
-    return found.take(pc.index_in(column, each))
+    distinct = column.unique()
+    unguarded = pa.array([text if text is None else unguard(text) for text in distinct.to_pylist()], distinct.type)
+    return unguarded.take(pc.index_in(column, distinct))

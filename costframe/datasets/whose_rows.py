@@ -27,20 +27,20 @@ def find_whose(data: Dataset) -> dict[str, I8]:
     They have few rows of each value, whose labels agree much better than those of neighbouring values do: of a
     measurement, neighbouring values have about the same labels.
     """
-    labels, found = _labels_of(data), {}
+    labels, whose = _labels_of(data), {}
     for f, name in enumerate(data.feature_names):
         if _says_whose(data.X[:, f], labels, len(data.classes)):
             codes = np.unique(data.X[:, f], return_inverse=True)[1].astype(np.int64)
             codes[np.isnan(data.X[:, f])] = -1
-            found[name] = codes
-    return found
+            whose[name] = codes
+    return whose
 
 
 def choose_whose(columns: Mapping[str, I8], data: Dataset) -> dict[str, I8]:
     """Return those of further columns that say whose a row is, given the numbers of their values, -1 for missing."""
     labels = _labels_of(data)
     values = {name: np.where(codes < 0, np.nan, codes) for name, codes in columns.items()}
-    return {name: columns[name] for name, each in values.items() if _says_whose(each, labels, len(data.classes))}
+    return {name: columns[name] for name, x in values.items() if _says_whose(x, labels, len(data.classes))}
 
 
 def _labels_of(data: Dataset) -> NDArray[Any]:

@@ -66,18 +66,18 @@ class AsGiven:
         column = None if self.plain else column
         place = _PLACES.get(column)
         known: dict[Any, float] = {}
-        found = []
+        numbers = []
         for value in values:
             if type(value) not in _REPEATED:
-                found.append(self._number(value, column))
+                numbers.append(self._number(value, column))
                 continue
             key = value if type(value) is str else (type(value), value)
             if (number := known.get(key)) is None:
                 at_once = place is not None and type(value) is str
                 number = number_at(place or 0, text_bits(value)) if at_once else self._number(value, column)
                 known[key] = number
-            found.append(number)
-        return np.array(found, np.float64)
+            numbers.append(number)
+        return np.array(numbers, np.float64)
 
     def of_array(self, values: NDArray[Any], missing: B1 | None = None, name: str | None = None) -> F8:
         """Return the numbers of an array of a dtype of NumPy: float64 (values,).
@@ -88,17 +88,17 @@ class AsGiven:
             return self.numbers(values.tolist(), None if values.dtype.kind == "U" else OBJECT)
         kind = find_kind(name or str(values.dtype))
         if values.dtype.kind != "M" and (self.plain or kind is None or kind.name == "Float64"):
-            found = values.astype(np.float64)
+            numbers = values.astype(np.float64)
             none = np.nan if self.plain or kind is None else missing_number(kind.name)
-            return found if missing is None else np.where(missing, none, found)
+            return numbers if missing is None else np.where(missing, none, numbers)
         if kind is None:
             return self.numbers(list(values))
-        found = write_kind(kind, values, missing)
-        if (large := np.flatnonzero(np.isnan(found) & (values.dtype.kind != "f"))).size:
+        numbers = write_kind(kind, values, missing)
+        if (large := np.flatnonzero(np.isnan(numbers) & (values.dtype.kind != "f"))).size:
             column = ColumnType.of(kind.name)
             whole = values[large].view(np.int64) if values.dtype.kind == "M" else values[large]
-            found[large] = self.numbers(whole.tolist(), column)
-        return found
+            numbers[large] = self.numbers(whole.tolist(), column)
+        return numbers
 
     def of_codes(self, codes: NDArray[np.integer[Any]], values: Iterable[Any], column: ColumnType) -> F8:
         """Return the numbers of a column of some values by their positions, -1 for a missing one: float64 (codes,)."""
@@ -143,19 +143,19 @@ def _missing_name(value: Any) -> str | None:
 
 def with_types(rows: F8, types: Sequence[ColumnType | None]) -> F8:
     """Return rows of doubles and texts as those of columns of these types; values that are of no such type stay."""
-    found = rows.copy()
+    typed = rows.copy()
     for f, column in enumerate(types):
         values, kind = rows[:, f], None if column is None else find_kind(column.dtype)
         if column in _PLACES and column is not None:
             texts = kinds_of(values) == TEXT
-            found[texts, f] = at(_PLACES[column], last_bits(values[texts]))
+            typed[texts, f] = at(_PLACES[column], last_bits(values[texts]))
         elif kind is not None and kind.dtype.kind in "iub":
             low, high = (0, 1) if kind.dtype.kind == "b" else (np.iinfo(kind.dtype).min, np.iinfo(kind.dtype).max)
             whole = (values == np.floor(values)) & (np.abs(values) < 2**51) & (values >= low) & (values <= high)
-            found[whole, f] = write_kind(kind, values[whole].astype(kind.dtype))
+            typed[whole, f] = write_kind(kind, values[whole].astype(kind.dtype))
         elif kind is not None and kind.name == "float32":
-            found[:, f] = write_kind(kind, values.astype(np.float32))
-    return found
+            typed[:, f] = write_kind(kind, values.astype(np.float32))
+    return typed
 
 
 def as_doubles(numbers: F8) -> F8:
@@ -168,22 +168,22 @@ def as_doubles(numbers: F8) -> F8:
     """
     if not has_kinds(numbers):
         return numbers
-    found, kinds = numbers.copy(), kinds_of(numbers)
+    doubles, kinds = numbers.copy(), kinds_of(numbers)
     for kind in np.unique(kinds).tolist():
         chosen = kinds == kind
         if kind in TEXTS:
             bits = last_bits(numbers[chosen])
-            found[chosen] = np.where(bits == 0, np.nan, at(TEXT, bits))
+            doubles[chosen] = np.where(bits == 0, np.nan, at(TEXT, bits))
         elif kind == REMEMBERED:
             givens, place = givens_of(numbers[chosen])
-            found[chosen] = np.array([_as_double(each.value) for each in givens])[place]
+            doubles[chosen] = np.array([_as_double(given.value) for given in givens])[place]
         elif kind != DOUBLE:
             values, missing = read_kind(KINDS[kind], numbers[chosen])
             if values.dtype.kind == "M":
                 raise DataError(f"expected numbers or texts, got {shown(values[0])} of type {values.dtype}")
             values = np.zeros(len(values)) if values.dtype.kind == "O" else values.astype(np.float64)
-            found[chosen] = values if missing is None else np.where(missing, np.nan, values)
-    return found
+            doubles[chosen] = values if missing is None else np.where(missing, np.nan, values)
+    return doubles
 
 
 def _as_double(value: Any) -> float:

@@ -57,8 +57,8 @@ def as_categories(column: Any, name: str, labels: tuple[str, ...] | None = None)
         if labels is None and is_numeric(column.type):
             check_exact(column.unique().to_pylist(), f"column {name!r}")
         return as_numbers(column, name), None
-    own = () if labels is not None else null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
-    known = labels if labels is not None else tuple(sorted(own))
+    texts = () if labels is not None else null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    known = labels if labels is not None else tuple(sorted(texts))
     places = pc.index_in(column, pa.array(known, column.type)).cast(pa.float64())
     numbers = np.array(places.to_numpy(zero_copy_only=False), np.float64)
     present = null_texts(column, MISSING_TEXTS).is_valid().to_numpy(zero_copy_only=False)
@@ -156,8 +156,8 @@ def decode_column(column: Any, where: str | None = None) -> Any:
 def missing_text(column: Any) -> str | None:
     """Return a text of a column that stands for a missing value, such as NA; None if there is none."""
     values = decode_column(column, "column").unique()
-    found = values.filter(pc.is_in(values, pa.array(MISSING_TEXTS[1:], values.type))) if is_text(values.type) else []
-    return str(found[0]) if len(found) else None
+    texts = values.filter(pc.is_in(values, pa.array(MISSING_TEXTS[1:], values.type))) if is_text(values.type) else []
+    return str(texts[0]) if len(texts) else None
 
 
 def null_texts(column: Any, texts: Sequence[str]) -> Any:

@@ -50,9 +50,11 @@ def feature_values(column: Any, name: str, labels: Labels | None) -> F8:
 
 def table_of(columns: Sequence[Any], names: Sequence[str], categories: Categories) -> F8:
     """Return columns of equal length as features, with the labels of some: float64 (rows, columns)."""
-    found = [feature_values(each, name, categories.get(name)) for each, name in zip(columns, names, strict=True)]
-    X = np.empty((len(found[0]) if found else 0, len(found)))
+    values_of = [
+        feature_values(column, name, categories.get(name)) for column, name in zip(columns, names, strict=True)
+    ]
+    X = np.empty((len(values_of[0]) if values_of else 0, len(values_of)))
     for begin in range(0, len(X), _STRIP):
-        for f, values in enumerate(found):
+        for f, values in enumerate(values_of):
             X[begin : begin + _STRIP, f] = values[begin : begin + _STRIP]
     return X

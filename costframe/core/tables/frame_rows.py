@@ -41,8 +41,8 @@ def read_frame(X: Any, names: Sequence[str], categories: Categories, what: str =
         return rows
     rows = np.empty((len(X), len(names)), order="F")  # as frames are
     if plain.any():
-        own = X.loc[:, plain] if is_pandas(X) else X[:, np.flatnonzero(plain).tolist()]
-        rows[:, plain] = np.asarray(own, np.float64)
+        columns = X.loc[:, plain] if is_pandas(X) else X[:, np.flatnonzero(plain).tolist()]
+        rows[:, plain] = np.asarray(columns, np.float64)
         _refuse_kinds(
             rows[:, plain], [name for name, is_plain in zip(names, plain, strict=True) if is_plain], categories
         )
@@ -75,8 +75,8 @@ def column_values(column: Any, where: str) -> list[Any]:
     """Return the distinct values of a frame's column, or those of an array of objects, as Python has them."""
     if isinstance(column, np.ndarray):
         return list(column)
-    found = as_plain(column, where)
-    return list(found) if isinstance(found, np.ndarray) else list(found.unique().to_pylist())
+    values = as_plain(column, where)
+    return list(values) if isinstance(values, np.ndarray) else list(values.unique().to_pylist())
 
 
 def as_plain(column: Any, where: str) -> Any:
@@ -106,19 +106,19 @@ def _read_column(column: Any, name: str, labels: Labels | None, hint: str) -> F8
         numbers = np.full(len(column.cat.categories) + 1, np.nan)
         numbers[present] = _read_column(column.cat.categories[present].to_series(), name, labels, hint)
         return np.asarray(numbers[codes])
-    where, found = f"column {name!r}", as_plain(column, f"column {name!r}")
-    is_objects = isinstance(found, np.ndarray)
-    if labels is not None and (is_objects or is_text(found.type)):
-        return numbers_of(found.tolist() if is_objects else found.to_pylist(), labels, where)
+    where, values = f"column {name!r}", as_plain(column, f"column {name!r}")
+    is_objects = isinstance(values, np.ndarray)
+    if labels is not None and (is_objects or is_text(values.type)):
+        return numbers_of(values.tolist() if is_objects else values.to_pylist(), labels, where)
     if labels is not None:
-        return feature_values(found, name, labels)
+        return feature_values(values, name, labels)
     if is_objects:
-        return _read_objects(found.tolist(), where, hint)
-    if not is_numeric(found.type):
-        held = "text" if is_text(found.type) else kind_of(found.type).partition(" ")[0]
+        return _read_objects(values.tolist(), where, hint)
+    if not is_numeric(values.type):
+        held = "text" if is_text(values.type) else kind_of(values.type).partition(" ")[0]
         dtype = getattr(column, "dtype", None) or column.type
-        raise _refuse(where, f"{held} ({dtype})", hint if is_text(found.type) else way_out(found.type))
-    return as_numbers(found, name)
+        raise _refuse(where, f"{held} ({dtype})", hint if is_text(values.type) else way_out(values.type))
+    return as_numbers(values, name)
 
 
 def _read_objects(values: list[Any], where: str, hint: str) -> F8:

@@ -33,12 +33,12 @@ def given_numbers(column: Any, labels: AsGiven, where: str) -> F8:
 
 def column_types(X: Any) -> dict[str, ColumnType]:
     """Return the types of a frame's columns of whole numbers, truth values, float32 and texts, by name."""
-    found = {}
+    known = {}
     for name, dtype in zip(column_names(X) or (), types_of(X) if is_frame(X) else (), strict=False):
         kind = str(dtype) if is_pandas(X) else str(dtype).lower()
         if (find_kind(kind) is not None and not kind.startswith("datetime")) or kind in {"object", "str", "string"}:
-            found[name] = ColumnType.of(kind)
-    return found
+            known[name] = ColumnType.of(kind)
+    return known
 
 
 def _of_pandas(column: Any, labels: AsGiven) -> F8:

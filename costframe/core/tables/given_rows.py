@@ -97,7 +97,7 @@ class GivenRows:
 
         It is of objects, too, where doubles would change whole numbers.
         """
-        arrays = [each.as_array() for each in self.columns]
+        arrays = [column.as_array() for column in self.columns]
         kinds = {array.dtype.kind for array in arrays}
         if len({array.dtype for array in arrays}) > 1 and (kinds - set(_NUMBERS) or _would_round(arrays)):
             arrays = [as_objects(array) for array in arrays]
@@ -107,9 +107,11 @@ class GivenRows:
         """Return a frame of pandas with these names of columns."""
         import pandas as pd
 
-        if all(each.column is None and each.dtype == np.float64 for each in self.columns):
+        if all(column.column is None and column.dtype == np.float64 for column in self.columns):
             return pd.DataFrame(self.as_array(), columns=list(names))
-        return pd.DataFrame(dict(enumerate(each.as_series() for each in self.columns))).set_axis(list(names), axis=1)
+        return pd.DataFrame(dict(enumerate(column.as_series() for column in self.columns))).set_axis(
+            list(names), axis=1
+        )
 
 
 def _would_round(arrays: Sequence[NDArray[Any]]) -> bool:
@@ -122,6 +124,6 @@ def _would_round(arrays: Sequence[NDArray[Any]]) -> bool:
 
 def as_objects(array: NDArray[Any]) -> NDArray[Any]:
     """Return the values of an array as Python has them: objects (values,)."""
-    found = np.empty(len(array), object)
-    found[:] = list(array) if array.dtype.kind in "Mm" else array.tolist()
-    return found
+    objects = np.empty(len(array), object)
+    objects[:] = list(array) if array.dtype.kind in "Mm" else array.tolist()
+    return objects

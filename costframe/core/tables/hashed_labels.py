@@ -41,12 +41,12 @@ class HashedLabels:
     def numbers(self, values: Iterable[Any]) -> F8:
         """Return the hash of each value, NaN for one that has none: float64 (values,)."""
         known: dict[str, float] = {}  # a column repeats few texts, and Python hashes slowly
-        found = []
+        hashes = []
         for value in values:
             if not isinstance(value, str):
-                found.append(self.number(value) if is_hashed(value) else np.nan)
+                hashes.append(self.number(value) if is_hashed(value) else np.nan)
                 continue
             if value not in known:
                 known[value] = self.number(value)
-            found.append(known[value])
-        return np.array(found, np.float64)
+            hashes.append(known[value])
+        return np.array(hashes, np.float64)

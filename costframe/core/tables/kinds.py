@@ -109,8 +109,8 @@ def kinds_of(numbers: F8) -> I8:
     bits = np.ascontiguousarray(numbers).view(np.int64)
     place = (bits >> _BITS) - _EXPONENT
     small = _FIRST_SMALL + ((bits & (2**_BITS - 1)) >> _SMALL_BITS)
-    found = np.where(place == _SMALL, small, place)
-    return np.where((place >= 0) & (numbers < END), found, DOUBLE)
+    kinds = np.where(place == _SMALL, small, place)
+    return np.where((place >= 0) & (numbers < END), kinds, DOUBLE)
 
 
 def only_kind(numbers: F8) -> int | None:
@@ -137,9 +137,9 @@ def write_kind(kind: Kind, values: NDArray[Any], missing: B1 | None = None) -> F
         return at(kind.id, whole + _HALF)  # as most are, and quick
     steps = whole if kind.step == 1 else whole // kind.step
     fits = (steps >= low) & (steps < _HALF) & (steps * kind.step == whole)
-    there = fits if missing is None else fits & ~missing
-    found = at(kind.id, np.where(there, steps + _HALF, 0))
-    return found if fits.all() else np.where(there if missing is None else there | missing, found, np.nan)
+    present = fits if missing is None else fits & ~missing
+    numbers = at(kind.id, np.where(present, steps + _HALF, 0))
+    return numbers if fits.all() else np.where(present if missing is None else present | missing, numbers, np.nan)
 
 
 def _small_bits(values: NDArray[Any]) -> I8:

@@ -47,17 +47,17 @@ def find_remote_files(path: Path) -> tuple[Any, PurePosixPath, tuple[PurePosixPa
         raise DataError(f"{address}: ** is for local folders; name a folder, which includes those below")
     try:
         system, folder = fs.FileSystem.from_uri(root + "/".join(plain))
-        found = [system.get_file_info(folder)]
+        infos = [system.get_file_info(folder)]
         for part in pattern:
-            inside = [each for info in found if not info.is_file for each in _list(system, info.path)]
-            found = [each for each in inside if _matches(each.base_name, part)]
-        if others := [each.path for each in found if each.is_file and not each.path.lower().endswith(ENDING)]:
+            inside = [child for above in infos if not above.is_file for child in _list(system, above.path)]
+            infos = [info for info in inside if _matches(info.base_name, part)]
+        if others := [info.path for info in infos if info.is_file and not info.path.lower().endswith(ENDING)]:
             raise DataError(f"{address}: expected files that end in {ENDING}, got {shown(others[0])}")
-        files = [PurePosixPath(each.path) for each in found if each.is_file]
-        for above in (each.path for each in found if not each.is_file):
-            below = [PurePosixPath(each.path) for each in _list(system, above, recursive=True) if each.is_file]
-            hidden = [any(part.startswith((".", "_")) for part in each.relative_to(above).parts) for each in below]
-            files += [each for each, no in zip(below, hidden, strict=True) if not no and each.suffix == ENDING]
+        files = [PurePosixPath(info.path) for info in infos if info.is_file]
+        for above in (info.path for info in infos if not info.is_file):
+            below = [PurePosixPath(info.path) for info in _list(system, above, recursive=True) if info.is_file]
+            hidden = [any(part.startswith((".", "_")) for part in file.relative_to(above).parts) for file in below]
+            files += [file for file, no in zip(below, hidden, strict=True) if not no and file.suffix == ENDING]
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{address}: cannot be read: {' '.join(str(error).split()):.200}") from error
     if not files:
@@ -87,13 +87,13 @@ def find_files(path: Path) -> tuple[Path, ...]:
     there are none, or that a match is no such file.
     """
     if path.is_dir():
-        inside = (each.relative_to(path) for each in path.rglob(f"*{ENDING}") if each.is_file())
-        found = [path / each for each in inside if not any(part.startswith((".", "_")) for part in each.parts)]
-        if not found:
+        inside = (file.relative_to(path) for file in path.rglob(f"*{ENDING}") if file.is_file())
+        visible = [path / file for file in inside if not any(part.startswith((".", "_")) for part in file.parts)]
+        if not visible:
             raise DataError(f"{path}: expected a folder of Parquet files, got one without files that end in {ENDING}")
-        return tuple(sorted(found))
-    matches = [Path(each) for each in sorted(glob(str(path), recursive=True))]  # noqa: PTH207 - a Path cannot be absolute there
-    files = [file for each in matches for file in (find_files(each) if each.is_dir() else [each])]
+        return tuple(sorted(visible))
+    matches = [Path(match) for match in sorted(glob(str(path), recursive=True))]  # noqa: PTH207 - a Path cannot be absolute there
+    files = [file for match in matches for file in (find_files(match) if match.is_dir() else [match])]
     if not files:
         raise DataError(f"{path}: no such file, and none that matches")
     if others := [file for file in files if file.suffix.lower() != ENDING]:

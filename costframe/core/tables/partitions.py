@@ -45,8 +45,8 @@ def _predict(
     X: Any, model: Any, *, owner: type, method: str, sample: Any, given: tuple[Any, ...], terms: Mapping[str, Any]
 ) -> Any:
     """Predict one partition; one without rows is refused by estimators."""
-    found = vars(owner)[method].__wrapped__(model, X if len(X) else sample, *given, **terms)
-    return found if len(X) else found[:0]
+    answers = vars(owner)[method].__wrapped__(model, X if len(X) else sample, *given, **terms)
+    return answers if len(X) else answers[:0]
 
 
 def delayed_model(model: Any) -> Any:

@@ -141,10 +141,10 @@ def value_of(number: float) -> Any:
 
 def texts_of(numbers: F8) -> NDArray[Any]:
     """Return the texts of numbers, None where the last bits are zero: object (numbers,)."""
-    each, place = np.unique(last_bits(numbers), return_inverse=True)
-    pairs = zip(each.tolist(), at(TEXT, each).tolist(), strict=True)
-    found = [_MEMORY.value(number) if bits else None for bits, number in pairs]
-    return np.asarray(np.array([*found, None], object)[place])
+    distinct, place = np.unique(last_bits(numbers), return_inverse=True)
+    pairs = zip(distinct.tolist(), at(TEXT, distinct).tolist(), strict=True)
+    texts = [_MEMORY.value(number) if bits else None for bits, number in pairs]
+    return np.asarray(np.array([*texts, None], object)[place])
 
 
 def last_bits(numbers: F8) -> I8:
@@ -154,5 +154,5 @@ def last_bits(numbers: F8) -> I8:
 
 def givens_of(numbers: F8) -> tuple[list[Given], I8]:
     """Return what a process remembers of numbers, each once, and the place of each number among them."""
-    each, place = np.unique(numbers, return_inverse=True)
-    return [_MEMORY.value(number) for number in each.tolist()], place
+    distinct, place = np.unique(numbers, return_inverse=True)
+    return [_MEMORY.value(number) for number in distinct.tolist()], place

@@ -68,15 +68,15 @@ def call_as_given(function: Callable[..., ArrayLike], rows: Any) -> F8:
         return np.asarray(function(rows if isinstance(function, ReadsGiven | ReadsNumbers) else rows.as_array()), float)
     if isinstance(function, ReadsNumbers) or not isinstance(rows, np.ndarray) or not has_kinds(rows):
         return np.asarray(function(rows), np.float64)
-    found: F8 | None = None
+    outputs: F8 | None = None
     for places, part in restore_rows(rows):
         values = call_as_given(function, part)
         if len(part) == len(rows) or values.ndim == 0 or len(values) != len(part):
             return values  # the caller names the fault of another length
-        found = np.empty((len(rows), *values.shape[1:])) if found is None else found
-        found[places] = values
-    assert found is not None  # noqa: S101 - there are rows
-    return found
+        outputs = np.empty((len(rows), *values.shape[1:])) if outputs is None else outputs
+        outputs[places] = values
+    assert outputs is not None  # noqa: S101 - there are rows
+    return outputs
 
 
 def restore_rows(rows: F8) -> Iterator[tuple[I8, GivenRows]]:
@@ -90,12 +90,12 @@ def restore_rows(rows: F8) -> Iterator[tuple[I8, GivenRows]]:
     if not varied:
         yield np.arange(len(rows)), _restore(rows, [kind[0] for kind in kinds])
         return
-    each, group = np.unique(np.column_stack(varied), axis=0, return_inverse=True)
-    for number in range(len(each)):
+    distinct, group = np.unique(np.column_stack(varied), axis=0, return_inverse=True)
+    for number in range(len(distinct)):
         chosen = np.flatnonzero(np.ravel(group) == number)
         first = chosen[0]
-        own = [kind[0 if place is None else place[first]] for kind, place in zip(kinds, places, strict=True)]
-        yield chosen, _restore(rows[chosen], own)
+        kinds_of_group = [kind[0 if place is None else place[first]] for kind, place in zip(kinds, places, strict=True)]
+        yield chosen, _restore(rows[chosen], kinds_of_group)
 
 
 def restore_together(rows: F8) -> F8 | GivenRows:
@@ -126,18 +126,18 @@ def _groups(column: F8) -> tuple[list[Any], I8 | None]:
     kinds = kinds_of(column)
     if (kinds == _FLOAT.id).any():
         kinds[kinds == DOUBLE] = _FLOAT.id  # doubles and missing ones of pandas' Float64 are one column
-    each, place = np.unique(kinds, return_inverse=True)
-    found: list[Any] = each.tolist()
-    if REMEMBERED in found:
+    distinct, place = np.unique(kinds, return_inverse=True)
+    different: list[Any] = distinct.tolist()
+    if REMEMBERED in different:
         chosen = kinds == REMEMBERED
         givens, of_given = givens_of(column[chosen])
-        held: dict[Any, int] = {kind: number for number, kind in enumerate(found)}
+        held: dict[Any, int] = {kind: number for number, kind in enumerate(different)}
         numbers = [held.setdefault(_kind_of(given), len(held)) for given in givens]
         place[chosen] = np.array(numbers)[of_given]
-        found = list(held)
+        different = list(held)
     if (place == place[0]).all():
-        return [found[place[0]]], None
-    return found, place
+        return [different[place[0]]], None
+    return different, place
 
 
 def _kind_of(given: Given) -> Any:
@@ -164,23 +164,23 @@ def _column(numbers: F8, kind: Any) -> GivenColumn:
         values[~apart] = texts_of(numbers[~apart])
         values[apart] = _remembered(numbers[apart])
         return GivenColumn(values, None, _TEXT_TYPES[kind])
-    own = KINDS[kind]
-    if own is _FLOAT:
+    known = KINDS[kind]
+    if known is _FLOAT:
         missing = kinds_of(numbers) != DOUBLE
-        return GivenColumn(np.where(missing, 0.0, numbers), missing, ColumnType.of(own.name))
-    if own.name in MISSING_NAMES:
-        return GivenColumn(np.full(len(numbers), _missing(own.name), object))
-    values, missing = read_kind(own, numbers)
+        return GivenColumn(np.where(missing, 0.0, numbers), missing, ColumnType.of(known.name))
+    if known.name in MISSING_NAMES:
+        return GivenColumn(np.full(len(numbers), _missing(known.name), object))
+    values, missing = read_kind(known, numbers)
     if apart.any():
-        whole = _remembered(numbers[apart]).astype(np.uint64 if own.dtype.kind == "u" else np.int64)
-        values[apart] = whole.view(own.dtype)
+        whole = _remembered(numbers[apart]).astype(np.uint64 if known.dtype.kind == "u" else np.int64)
+        values[apart] = whole.view(known.dtype)
         missing = missing if missing is None else missing & ~apart
-    return GivenColumn(values, missing, ColumnType.of(own.name) if own.is_nullable else None)
+    return GivenColumn(values, missing, ColumnType.of(known.name) if known.is_nullable else None)
 
 
 def _remembered(numbers: F8) -> NDArray[Any]:
     givens, place = givens_of(numbers)
     values = np.empty(len(givens) + 1, object)  # one more keeps NumPy from looking into lists
-    for number, each in enumerate(givens):
-        values[number] = each.value
+    for number, given in enumerate(givens):
+        values[number] = given.value
     return np.asarray(values[place])

@@ -89,6 +89,6 @@ def draw_rows(key: NDArray[np.uint64], weight: F8, most: int) -> RowDraw:
     by_key = np.argsort(key, kind="stable")
     ascending, ends = key[by_key], np.append(0.0, np.cumsum(weight[by_key]))
     wanted = ends[-1] * (np.arange(most) + _BEGIN) / most
-    found = ascending[np.minimum(np.searchsorted(ends[1:], wanted), len(ascending) - 1)]
-    drawn, times = np.unique(found, return_counts=True)
+    keys = ascending[np.minimum(np.searchsorted(ends[1:], wanted), len(ascending) - 1)]
+    drawn, times = np.unique(keys, return_counts=True)
     return RowDraw(by_key[np.searchsorted(ascending, drawn)], times / most)

@@ -32,10 +32,10 @@ def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads
 
 def hash_rows(columns: Iterable[Any], n_rows: int) -> NDArray[np.uint64]:
     """Return a hash of each row's values in columns, (n_rows,) each: uint64 (n_rows,)."""
-    found = np.zeros(n_rows, np.uint64)
+    hashes = np.zeros(n_rows, np.uint64)
     for column in columns:
-        found = hash_table(column[:, np.newaxis], found)
-    return found
+        hashes = hash_table(column[:, np.newaxis], hashes)
+    return hashes
 
 
 def digest_rows(X: F8, columns: I8, y: NDArray[Any]) -> NDArray[np.uint64]:
