@@ -52,10 +52,10 @@ class CategoricalColumns:
         """Return the columns with the labels that parts of the rows have together."""
         labels: dict[str, Any] = {}
         for name in self.names:
-            found: list[Any] = [each[name] for each in known if name in each]
-            if found:
-                same = all(each == found[0] for each in found)
-                labels[name] = found[0] if same else tuple(sorted(set(chain(*found))))
+            parts: list[Any] = [part[name] for part in known if name in part]
+            if parts:
+                same = all(part == parts[0] for part in parts)
+                labels[name] = parts[0] if same else tuple(sorted(set(chain(*parts))))
         return evolve(self, categories=labels)
 
     def check(self, X: F8, what: str) -> None:
@@ -86,10 +86,10 @@ def find_categorical(given: Any, X: Any, names: Sequence[str]) -> CategoricalCol
         labels_of = _read_choice(given, names)
         chosen[[f for f, labels in labels_of.items() if not isinstance(labels, Dates | AsGiven)]] = True
     asked = [f for f in np.flatnonzero(chosen).tolist() if labels_of.get(f) is None]
-    found = dict(zip(asked, _find_labels(X, asked, names), strict=True))
-    labels = {names[f]: found[f] if f in found else labels_of[f] for f in sorted({*asked, *labels_of})}
+    labels_in_X = dict(zip(asked, _find_labels(X, asked, names), strict=True))
+    labels = {names[f]: labels_in_X[f] if f in labels_in_X else labels_of[f] for f in sorted({*asked, *labels_of})}
     try:
-        categories = as_categories({name: each for name, each in labels.items() if each is not None})
+        categories = as_categories({name: known for name, known in labels.items() if known is not None})
     except DataError as error:
         raise DataError(f"{_PARAMETER}: {error}") from None
     return CategoricalColumns(tuple(names), chosen, categories)
@@ -104,12 +104,12 @@ def _read_choice(given: Any, names: Sequence[str]) -> dict[int, Any]:
             f"got {shown(given)}"
         )
     listed = list(given)
-    if not isinstance(given, Mapping) and listed and all(isinstance(each, bool | np.bool_) for each in listed):
+    if not isinstance(given, Mapping) and listed and all(isinstance(column, bool | np.bool_) for column in listed):
         if len(listed) != len(names):
             raise ParameterError(f"{_PARAMETER}: a mask of {len(names)} columns must be as long, got {len(listed)}")
         return dict.fromkeys(np.flatnonzero(listed).tolist())
     place = {name: f for f, name in enumerate(names)}
-    return {_position(each, names, place): given[each] if isinstance(given, Mapping) else None for each in listed}
+    return {_position(column, names, place): given[column] if isinstance(given, Mapping) else None for column in listed}
 
 
 def _position(column: object, names: Sequence[str], place: Mapping[str, int]) -> int:

@@ -56,10 +56,10 @@ def check_features(categories: Categories, feature_names: Sequence[str]) -> None
 def _check_labels(labels: object, name: object) -> Labels:
     if isinstance(labels, HashedLabels | AsGiven | Dates):
         return labels
-    found = tuple(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else ()
-    if not found or not all(isinstance(label, str) for label in found) or len(set(found)) < len(found):
+    texts = tuple(labels) if isinstance(labels, Iterable) and not isinstance(labels, str) else ()
+    if not texts or not all(isinstance(label, str) for label in texts) or len(set(texts)) < len(texts):
         raise DataError(f"categories of {name!r}: expected distinct texts, at least one, got {shown(labels)}")
-    return tuple(str(label) for label in found)
+    return tuple(str(label) for label in texts)
 
 
 def is_missing(value: object) -> bool:
@@ -109,7 +109,7 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
     """
     if not categories:
         return X
-    kinds = "".join(kind for kind in "fiub" if not any(_reads_kind(each, kind) for each in categories.values()))
+    kinds = "".join(kind for kind in "fiub" if not any(_reads_kind(known, kind) for known in categories.values()))
     if hasattr(X, "toarray") or (hasattr(X, "dtype") and (X.dtype.kind in kinds or X.dtype == np.float64)):
         return X
     if (

@@ -32,23 +32,23 @@ def find_dates(column: Any, name: str, price: FeaturePrice | None = None) -> Dat
     """
     column = decode_column(column, f"column {name!r}")
     epoch = None if price is None else price.epoch
-    found, texts = None, []
+    dates, texts = None, []
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) or pa.types.is_null(column.type):
-        found = Dates(epoch=epoch)
+        dates = Dates(epoch=epoch)
     elif is_text(column.type):
         texts = [text.strip() for text in null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()]
         if not texts or all(map(spells_date, texts)):
-            found = Dates.of(texts, epoch)
+            dates = Dates.of(texts, epoch)
     elif epoch is not None and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         return Dates(epoch=epoch)
     is_empty = pa.types.is_null(column.type) or (is_text(column.type) and not texts)
-    if price is not None and price.is_date and found is None:
+    if price is not None and price.is_date and dates is None:
         way = "" if is_text(column.type) or epoch is not None else '; numbers need their epoch, such as "seconds"'
         raise DataError(
             f"column {name!r}: the prices say that it is a date (parts, epoch), got {kind_of(column.type)} such as "
             f"{show_example(column)}{way}"
         )
-    return found if not is_empty or (price is not None and price.is_date) else None
+    return dates if not is_empty or (price is not None and price.is_date) else None
 
 
 def frame_dates(X: Any, names: Sequence[str], prices: Mapping[str, FeaturePrice]) -> dict[str, Dates]:
@@ -57,7 +57,7 @@ def frame_dates(X: Any, names: Sequence[str], prices: Mapping[str, FeaturePrice]
     These are columns of a type of dates, of Python's dates, of texts that are all dates, and those that their prices
     call dates.
     """
-    found: dict[str, Dates] = {}
+    dates_of: dict[str, Dates] = {}
     for f, (name, kind) in enumerate(zip(names, types_of(X), strict=True) if is_frame(X) else ()):
         price, group = prices.get(name), _group_of(kind)
         if group == "other" and not (price is not None and price.is_date):
@@ -65,8 +65,8 @@ def frame_dates(X: Any, names: Sequence[str], prices: Mapping[str, FeaturePrice]
         column = X.iloc[:, f] if is_pandas(X) else X.column(f) if is_arrow(X) else X[X.columns[f]]
         values = as_plain(column, f"column {name!r}")
         dates = _of_objects(values, name, price) if group == "objects" else _of_column(values, name, price)
-        found |= {} if dates is None else {name: dates}
-    return found
+        dates_of |= {} if dates is None else {name: dates}
+    return dates_of
 
 
 def _group_of(kind: Any) -> str:
@@ -77,13 +77,13 @@ def _group_of(kind: Any) -> str:
 
 
 def _of_objects(values: Any, name: str, price: FeaturePrice | None) -> Dates | None:
-    there = [value for value in values if not is_missing(value)]
-    if there and isinstance(there[0], date | np.datetime64):
+    present = [value for value in values if not is_missing(value)]
+    if present and isinstance(present[0], date | np.datetime64):
         return Dates(epoch=None if price is None else price.epoch)
-    is_text = bool(there) and isinstance(there[0], str)
-    if price is None and not (is_text and all(isinstance(value, str) for value in there)):
+    is_text = bool(present) and isinstance(present[0], str)
+    if price is None and not (is_text and all(isinstance(value, str) for value in present)):
         return None
-    return _of_column(pa.array([str(value) for value in there], pa.large_string()), name, price)
+    return _of_column(pa.array([str(value) for value in present], pa.large_string()), name, price)
 
 
 def _of_column(column: Any, name: str, price: FeaturePrice | None) -> Dates | None:

@@ -17,26 +17,26 @@ Days = F8  # (values,)
 
 def _of_calendar(days: Days, part: Callable[[NDArray[Any]], NDArray[Any]]) -> Days:
     """Return a part of the calendar for days since 1970-01-01: NaN for what is no day."""
-    there = (days >= FIRST) & (days < END)
-    found = np.full(len(days), np.nan)
-    found[there] = part(np.floor(days[there]).astype(np.int64).astype("datetime64[D]"))
-    return found
+    is_day = (days >= FIRST) & (days < END)
+    parts = np.full(len(days), np.nan)
+    parts[is_day] = part(np.floor(days[is_day]).astype(np.int64).astype("datetime64[D]"))
+    return parts
 
 
 def _year(days: Days) -> Days:
-    return _of_calendar(days, lambda each: each.astype("datetime64[Y]").astype(np.int64) + 1970)
+    return _of_calendar(days, lambda day: day.astype("datetime64[Y]").astype(np.int64) + 1970)
 
 
 def _month(days: Days) -> Days:
-    return _of_calendar(days, lambda each: each.astype("datetime64[M]").astype(np.int64) % 12 + 1)
+    return _of_calendar(days, lambda day: day.astype("datetime64[M]").astype(np.int64) % 12 + 1)
 
 
 def _day(days: Days) -> Days:
-    return _of_calendar(days, lambda each: (each - each.astype("datetime64[M]")).astype(np.int64) + 1)
+    return _of_calendar(days, lambda day: (day - day.astype("datetime64[M]")).astype(np.int64) + 1)
 
 
 def _weekday(days: Days) -> Days:
-    return _of_calendar(days, lambda each: (each.astype(np.int64) + 3) % 7)  # 1970-01-01 was a Thursday
+    return _of_calendar(days, lambda day: (day.astype(np.int64) + 3) % 7)  # 1970-01-01 was a Thursday
 
 
 def _hour(days: Days) -> Days:

@@ -27,16 +27,19 @@ def moments(text: str, first: str | None = None) -> list[tuple[int, int]]:
     There are none if it is no date, and two if the day and the month may be either; `first` says which comes first
     where both are before the year. With points between them, it is the day.
     """
-    if (found := _TEXT.fullmatch(text.strip())) is None:
+    if (match := _TEXT.fullmatch(text.strip())) is None:
         return []
-    one, sign, two, three, *time = found.groups()
+    first_part, sign, second_part, third_part, *time = match.groups()
     if (rest := _nanoseconds(*time)) is None:
         return []
-    if len(one) == 4:
-        ways = [(one, two, three)]
+    if len(first_part) == 4:
+        ways = [(first_part, second_part, third_part)]
     else:
         orders = ("day",) if sign == "." else ORDERS if first is None else (first,)
-        ways = [(three, one, two) if order == "month" else (three, two, one) for order in orders]
+        ways = [
+            (third_part, first_part, second_part) if order == "month" else (third_part, second_part, first_part)
+            for order in orders
+        ]
     days = dict.fromkeys(_count_days(*way) for way in ways)
     more, rest = divmod(rest, _NANOSECONDS)
     return [(day + more, rest) for day in days if day is not None]

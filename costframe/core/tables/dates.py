@@ -159,8 +159,8 @@ def check_days(days: Days, where: str = "") -> None:
 
 def check_dates(rows: F8, names: Sequence[str], labels: Mapping[str, object]) -> None:
     """Refuse rows, float64 (n, d), in whose columns of dates, those with `Dates` as labels, a number is no day."""
-    for name, each in labels.items():
-        if isinstance(each, Dates):
+    for name, dates in labels.items():
+        if isinstance(dates, Dates):
             check_days(rows[:, names.index(name)], f"column {name!r}: ")
 
 

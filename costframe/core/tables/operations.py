@@ -89,8 +89,8 @@ def _replaced(x: Column, values: Column, table: Column) -> Column:
         keys, targets = keys[:-1], targets[:-1]
     if len(keys):
         place = np.minimum(np.searchsorted(keys, x), len(keys) - 1)
-        found = keys[place] == x
-        values[found] = targets[place[found]]
+        is_key = keys[place] == x
+        values[is_key] = targets[place[is_key]]
     return values
 
 

@@ -80,20 +80,20 @@ class ParquetFiles:
             system, paths = None, (path,) if path.is_file() else find_files(path)
             folder = path if path.exists() else Path(*plain_parts(path.parts))
         schemas: list[Any] = []
-        for each in paths:
-            with name_reading_errors(str(each)):
-                schemas.append(parquet.read_schema(as_absolute(each), filesystem=system))
+        for file in paths:
+            with name_reading_errors(str(file)):
+                schemas.append(parquet.read_schema(as_absolute(file), filesystem=system))
             if set(schemas[-1].names) != set(schemas[0].names):
                 raise DataError(
-                    f"{each}: expected the columns of {paths[0].name}, {quote_names(schemas[0].names)}, "
+                    f"{file}: expected the columns of {paths[0].name}, {quote_names(schemas[0].names)}, "
                     f"got {quote_names(schemas[-1].names)}"
                 )
-        found = _Paths(str(path), tuple(map(as_absolute, paths)), as_absolute(folder), system)
+        files = _Paths(str(path), tuple(map(as_absolute, paths)), as_absolute(folder), system)
         with name_reading_errors(path):
             types = pa.unify_schemas(_plain_schemas(schemas), promote_options="permissive")
-            known = found.open().schema
+            known = files.open().schema
             more = [known.field(name) for name in known.names if name not in set(types.names)]
-        return cls(evolve(found, schema=pa.schema([*types, *more])))
+        return cls(evolve(files, schema=pa.schema([*types, *more])))
 
     @cached_property
     def schema(self) -> Any:
@@ -109,12 +109,12 @@ class ParquetFiles:
     @cached_property
     def groups(self) -> tuple[RowGroup, ...]:
         """The row groups of all files."""
-        found: list[RowGroup] = []
+        groups: list[RowGroup] = []
         for fragment in self.dataset.get_fragments():
             with name_reading_errors(fragment.path):
                 parts = fragment.split_by_row_group()
-                found += [RowGroup(fragment.path, part, self.schema, part.row_groups[0].num_rows) for part in parts]
-        return tuple(found)
+                groups += [RowGroup(fragment.path, part, self.schema, part.row_groups[0].num_rows) for part in parts]
+        return tuple(groups)
 
     @cached_property
     def first(self) -> I8:

@@ -61,9 +61,9 @@ def blocks(*collections: Any) -> list[list[Any]]:
     import dask
 
     # Arrays share tasks under one name, which must be optimized alike; names of a data frame's are of what they do.
-    arrays = iter(dask.optimize(*(each for each in collections if not hasattr(each, "divisions"))))
-    made = [each if hasattr(each, "divisions") else next(arrays) for each in collections]
-    return [list(np.ravel(np.array(each.to_delayed(), dtype=object))) for each in made]
+    arrays = iter(dask.optimize(*(collection for collection in collections if not hasattr(collection, "divisions"))))
+    made = [collection if hasattr(collection, "divisions") else next(arrays) for collection in collections]
+    return [list(np.ravel(np.array(collection.to_delayed(), dtype=object))) for collection in made]
 
 
 def whole_rows(X: Any, names: Any) -> Any:

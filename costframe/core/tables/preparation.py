@@ -211,8 +211,8 @@ class Preparation:
 def _label_of(number: float, labels: Any) -> Any:
     """Return the label of a number, or the value for which it stands, or the number if there is none."""
     if FIRST <= number < END:
-        found = value_of(number)
-        return found.value if isinstance(found, Given) else found
+        value = value_of(number)
+        return value.value if isinstance(value, Given) else value
     return labels[int(number)] if isinstance(labels, tuple) and 0 <= number < len(labels) else number
 
 

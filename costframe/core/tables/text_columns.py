@@ -32,8 +32,8 @@ def text_columns(X: Any) -> dict[int, list[str]]:
         return {}
     kinds = enumerate(types_of(X))
     asked = [f for f, kind in kinds if str(kind).lower().startswith(tuple(map(str.lower, _TEXTS)))]
-    found = {f: _texts_of(X, f) for f in asked}
-    return {f: texts for f, texts in found.items() if texts and not all(map(spells_date, texts))}
+    texts_of = {f: _texts_of(X, f) for f in asked}
+    return {f: texts for f, texts in texts_of.items() if texts and not all(map(spells_date, texts))}
 
 
 def _texts_of(X: Any, f: int) -> list[str]:
@@ -42,10 +42,10 @@ def _texts_of(X: Any, f: int) -> list[str]:
 
     names = column_names(X)
     column = X.iloc[:, f] if is_pandas(X) else X.column(f) if is_arrow(X) else X[X.columns[f]]
-    found = column_values(column, f"column {names[f]!r}" if names else f"column {f}")
-    if isinstance(column, np.ndarray) or any(not isinstance(each, str) and not is_missing(each) for each in found):
+    values = column_values(column, f"column {names[f]!r}" if names else f"column {f}")
+    if isinstance(column, np.ndarray) or any(not isinstance(value, str) and not is_missing(value) for value in values):
         return []
-    return list(dict.fromkeys(str(each) for each in found if isinstance(each, str)))
+    return list(dict.fromkeys(str(value) for value in values if isinstance(value, str)))
 
 
 def choose_few_texts(texts: Mapping[int, list[str]], names: Sequence[str], n_rows: int) -> list[int]:
@@ -56,21 +56,21 @@ def choose_few_texts(texts: Mapping[int, list[str]], names: Sequence[str], n_row
     DataError
         If a column holds numbers or amounts as texts, or many different texts; it says what to do.
     """
-    for f, found in texts.items():
+    for f, different in texts.items():
         column, named = f"X: column {names[f]!r}", "or name it in categorical_features"
-        numbers = [is_numeral(text) for text in found]
-        if 2 * sum(numbers) >= len(found):
-            odd = found[numbers.index(False)] if not all(numbers) else found[0]
+        numbers = [is_numeral(text) for text in different]
+        if 2 * sum(numbers) >= len(different):
+            odd = different[numbers.index(False)] if not all(numbers) else different[0]
             beside = "" if all(numbers) else "beside others, "
             raise DataError(
                 f"{column} holds numbers as texts, {beside}such as {shown(odd)}; make numbers of them, as "
                 f"pd.to_numeric(X[{names[f]!r}], errors='coerce') does, {named}"
             )
-        if all(map(looks_numeric, found)):
-            raise DataError(f"{column} holds amounts, such as {shown(found[0])}; make numbers of them, {named}")
-        if len(found) > most_texts(n_rows):
+        if all(map(looks_numeric, different)):
+            raise DataError(f"{column} holds amounts, such as {shown(different[0])}; make numbers of them, {named}")
+        if len(different) > most_texts(n_rows):
             raise DataError(
-                f"{column} holds {format_count(len(found), 'different text')}, such as {shown(found[0])}, too many to "
-                f"be categories without a word; leave the column out, {named}"
+                f"{column} holds {format_count(len(different), 'different text')}, such as {shown(different[0])}, too "
+                f"many to be categories without a word; leave the column out, {named}"
             )
     return list(texts)

@@ -64,9 +64,11 @@ class Coverage:
         return f"no value in any of {format_count(self.rows, 'row')}, and {reader} was trained with some"
 
 
-def odd_columns(found: Mapping[str, Coverage], reader: str, categories: Categories) -> dict[str, str]:
+def odd_columns(coverages: Mapping[str, Coverage], reader: str, categories: Categories) -> dict[str, str]:
     """Return a text on each column that is odd, by its name."""
-    odd = {name: each.describe(reader, categories.get(name)) for name, each in found.items() if each.is_odd}
+    odd = {
+        name: coverage.describe(reader, categories.get(name)) for name, coverage in coverages.items() if coverage.is_odd
+    }
     return {name: f"column {name!r}: {text}" for name, text in odd.items()}
 
 
@@ -86,16 +88,16 @@ def warn_of_frame(
 
     `used` returns the features that it reads; it is called if a column seems odd.
     """
-    found: dict[str, Coverage] = {}
+    coverages: dict[str, Coverage] = {}
     for f in _lacking(rows, names, categories):
         missing, is_labelled = np.isnan(rows[:, f]), isinstance(categories.get(names[f]), tuple)
         unknown = _unknown_in(X, f, missing) if is_labelled else []
-        each = Coverage()
-        each.add(rows[:, f], unknown)
-        found |= {names[f]: each} if each.is_odd else {}
-    if found:
+        coverage = Coverage()
+        coverage.add(rows[:, f], unknown)
+        coverages |= {names[f]: coverage} if coverage.is_odd else {}
+    if coverages:
         read = set(used())
-        odd = {name: each for name, each in found.items() if name in read}
+        odd = {name: coverage for name, coverage in coverages.items() if name in read}
         warn_of(odd_columns(odd, "the model", categories).values())
 
 
