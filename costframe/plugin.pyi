@@ -11,7 +11,6 @@ from costframe.core.checks import check_flag as check_flag
 from costframe.core.checks import check_number as check_number
 from costframe.core.checks import resolve as resolve
 from costframe.core.cost.accounts import Account as Account
-from costframe.core.cost.accounts import weigh_flags as weigh_flags
 from costframe.core.cost.expected import ExpectedCost as ExpectedCost
 from costframe.core.cost.groups import PricedGroups as PricedGroups
 from costframe.core.cost.report import Charges as Charges
@@ -39,6 +38,8 @@ from costframe.core.predictors.planned import PlannedPredictor as PlannedPredict
 from costframe.core.predictors.predictor import Predictor as Predictor
 from costframe.core.predictors.stage_tree import StageTree as StageTree
 from costframe.core.predictors.stepped import SteppedPredictor as SteppedPredictor
+from costframe.core.prices.basket import price_rows as price_rows
+from costframe.core.prices.basket import price_set as price_set
 from costframe.core.prices.costs import CostModel as CostModel
 from costframe.core.prices.error_prices import DecisionPrices as DecisionPrices
 from costframe.core.prices.error_prices import ErrorPrices as ErrorPrices

@@ -18,8 +18,8 @@ from attrs import define, evolve, field, frozen
 
 from costframe.core.arrays import F8, I8
 from costframe.core.machine import run_parallel
+from costframe.core.prices.basket import SetPrices
 from costframe.core.stages.links import apply_link, squeeze
-from costframe.sets.set_prices import SetPrices
 from costframe.training.data import Rows
 from costframe.training.losses import PointwiseLoss
 from costframe.trees.bin_mapper import BinnedData

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve
 
+from costframe.core.prices.basket import SetPrices
 from costframe.sets.archive import SetArchive
-from costframe.sets.set_prices import SetPrices
 from costframe.training.data import TrainingData
 from costframe.training.losses import loss_for
 from costframe.training.sampling import deal_folds, sample_by_hash

@@ -12,12 +12,11 @@ from costframe.core.arrays import B1, F8
 from costframe.core.cost.expected import ExpectedCost, Priced
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.learners.tree_table import TreeTable
+from costframe.core.prices.basket import price_rows, weigh_flags
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import exact_sum
 from costframe.core.workers import ALONE, Workers
-
-_CELLS = 1 << 24  # of a table of rows and resources
 
 
 @frozen(eq=False)
@@ -48,7 +47,7 @@ class Account:
         prices = costs.select(tree.card.feature_names)
         report = ExpectedCost(costs.without_errors()).evaluate(tree, X, n_jobs=n_jobs)
         acquired = np.asarray(report.acquired, np.bool_)
-        computed = report.per_row - _acquisition(acquired, prices)
+        computed = report.per_row - price_rows(prices, acquired, reuse=prices.reuse)
         return cls(acquired, computed if prices.learner or prices.spends else np.zeros(len(computed)))
 
     @classmethod
@@ -71,30 +70,11 @@ class Account:
 
     def cost(self, prices: PriceArrays) -> F8:
         """Return what each row pays, without what is paid once a batch: float64 (n,)."""
-        return self.computed + _acquisition(self.acquired, prices)
+        return self.computed + price_rows(prices, self.acquired, reuse=prices.reuse)
 
     def batch(self, prices: PriceArrays) -> F8:
         """Return what a batch pays for what each row acquires, if no other row does: float64 (n,)."""
         return weigh_flags(self.acquired, prices.once)
-
-
-def weigh_flags(flags: B1, price: F8) -> F8:
-    """Add up the prices of flags, bool (n, F), in their order: float64 (n,), each the same among any other rows."""
-    found = np.zeros(len(flags))
-    for f in np.flatnonzero(price):
-        found += np.where(flags[:, f], price[f], 0.0)
-    return found
-
-
-def _acquisition(acquired: B1, prices: PriceArrays) -> F8:
-    """Price features and resources; the first use of a feature is no reuse."""
-    paid = weigh_flags(acquired, prices.cost - prices.reuse)
-    if len(prices.resource_cost):
-        step = max(64, _CELLS // len(prices.resource_cost))
-        parts = [acquired[begin : begin + step] for begin in range(0, len(acquired), step)]
-        resources = [weigh_flags(prices.direct_needs.of_rows(part), prices.resource_cost) for part in parts]
-        paid = paid + np.concatenate([np.empty(0), *resources])
-    return np.asarray(paid)
 
 
 class PrefixCost:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import entr
 
 from costframe.gates import Candidate, GatedPair, Scores
-from costframe.plugin import F8, exact_mean, exact_sum
+from costframe.plugin import F8, exact_mean, exact_sum, price_set
 from costframe.trees import once_prices
 from costframe_adapt.cheap_model import boost_cheap
 from costframe_adapt.growing_pair import GrowingPair
@@ -65,6 +65,5 @@ def _bound(judge: Judge, q: F8, train: Scores) -> float:
 
 def _price_of(judge: Judge, pair: GatedPair) -> float:
     """Return tradeoff * the prices of all features and resources that a pair reads."""
-    prices, read = judge.data.prices, np.diff(pair.bank.F.indptr) > 0
-    needed = prices.direct_needs.of_set(np.flatnonzero(read))
-    return judge.settings.tradeoff * float(prices.cost[read].sum() + prices.resource_cost[needed].sum())
+    read = np.flatnonzero(np.diff(pair.bank.F.indptr))
+    return judge.settings.tradeoff * price_set(judge.data.prices, read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import frozen
 
-from costframe.plugin import B1, F8, PriceArrays, Rows, WeakLearnerBank, exact_sum, to_grid, weigh_flags
+from costframe.plugin import B1, F8, PriceArrays, Rows, WeakLearnerBank, exact_sum, price_rows, to_grid
 from costframe.trees import LazyPrices, OncePrices, in_loss, once_prices
 from costframe_adapt.judge import Judge
 
@@ -30,10 +30,7 @@ class GatePrices:
         """Return row-by-row prices."""
         prices, rows = self.prices, self.rows
         full = prices.cost.sum() + prices.resource_cost.sum()
-        later = weigh_flags(self.read, prices.cost)
-        if len(prices.resource_cost):
-            later = later + weigh_flags(self._resources_read, prices.resource_cost)
-        anyway = later / full if full > 0 else np.zeros(len(rows))
+        anyway = price_rows(prices, self.read) / full if full > 0 else np.zeros(len(rows))
         pays = rows.weight * (1 - (1 - self.stays) * anyway)
         return LazyPrices(prices, self.tradeoff, len(rows), pays)
 
