@@ -12,7 +12,7 @@ from stagewise_cases import outputs_of
 from costframe.plugin import PricedGroups, SampledPrices
 from costframe.stagewise import NormalEquations, fit_at_price, fitting
 from costframe.stagewise.calibration import calibrate
-from costframe.stagewise.fitting import forward_select, prune
+from costframe.stagewise.fitting import forward_select, prune_groups
 from costframe.stagewise.linear_systems import ShrinkingInverse, solve_scaled
 
 seeds = st.integers(0, 10_000)
@@ -53,7 +53,7 @@ def test_pruning_of_groups_that_overlap_equals_its_naive_twin(seed, n_labels):
     X, y, w, groups, normal = drawn(seed, d=12, n_labels=n_labels)
     start = naive.ridge_fit(X, y, w, np.array([0, 1, 2, 4, 5, 7, 8, 9, 11]), 0.05)
     twin = naive.prune(X, y, w, groups, start, 0.05)
-    np.testing.assert_allclose(prune(normal, groups, start, 0.05), twin, rtol=1e-7, atol=1e-11)
+    np.testing.assert_allclose(prune_groups(normal, groups, start, 0.05), twin, rtol=1e-7, atol=1e-11)
 
 
 # --- outputs added one at a time ---------------------------------------------------------------------------------

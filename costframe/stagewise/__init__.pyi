@@ -29,7 +29,7 @@ from costframe.stagewise.fitting import USUAL_RIDGE as USUAL_RIDGE
 from costframe.stagewise.fitting import fit_at_price as fit_at_price
 from costframe.stagewise.fitting import fit_ridge as fit_ridge
 from costframe.stagewise.fitting import groups_in_loss as groups_in_loss
-from costframe.stagewise.fitting import in_loss as in_loss
+from costframe.stagewise.fitting import prices_in_loss as prices_in_loss
 from costframe.stagewise.flow import Flow as Flow
 from costframe.stagewise.normal_equations import NormalEquations as NormalEquations
 from costframe.stagewise.objective import RelaxedObjective as RelaxedObjective

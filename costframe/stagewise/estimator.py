@@ -18,7 +18,7 @@ from costframe.core.stages.run_stages import check_acquisition
 from costframe.stagewise.banks import find_bank
 from costframe.stagewise.calibration import calibrate_tree
 from costframe.stagewise.evaluation import Evaluation
-from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_ridges, groups_in_loss, in_loss
+from costframe.stagewise.fitting import USUAL_RIDGE, fit_at_ridges, groups_in_loss, prices_in_loss
 from costframe.stagewise.normal_equations import NormalEquations
 from costframe.stagewise.relaxed import as_log_odds, drop_zeros, fit_relaxed
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
@@ -305,7 +305,7 @@ def train_reweighted(task: BankTask, ridge: float | None, l1: float = 0.0) -> St
     prices = train.pricing.at(data.train.weight)
     normal = NormalEquations.of(train.rows.outputs, train.rows.target, data.train.weight)
     ridges = RIDGES if ridge is None and held_out is not None else (USUAL_RIDGE if ridge is None else ridge,)
-    best, least, exact = np.zeros(normal.right.shape), np.inf, in_loss(prices, tradeoff)
+    best, least, exact = np.zeros(normal.right.shape), np.inf, prices_in_loss(prices, tradeoff)
     bar = track(ridges, "Re-weighting", verbose=task.verbose)
     for _, weights in zip(bar, fit_at_ridges(normal, prices, tradeoff, ridges), strict=True):
         value = exact.cost(np.asarray(weights.any(axis=1)))

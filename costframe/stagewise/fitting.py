@@ -42,7 +42,7 @@ def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float)
     return support
 
 
-def prune(normal: NormalEquations, groups: PricedGroups, weights: F8, ridge: float) -> F8:
+def prune_groups(normal: NormalEquations, groups: PricedGroups, weights: F8, ridge: float) -> F8:
     """Remove groups while loss + ridge + price falls; weights (C, M) are a ridge fit to their support."""
     support = np.flatnonzero(weights.any(axis=1))
     if not len(support):
@@ -101,7 +101,7 @@ def groups_in_loss(groups: PricedGroups, tradeoff: float) -> PricedGroups:
         return PricedGroups(groups.member, np.minimum(groups.price * min(tradeoff, _LARGEST), _MOST))
 
 
-def in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
+def prices_in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
     """Turn sampled prices into loss: lambda times each, at most 1e100."""
     return evolve(prices, groups=groups_in_loss(prices.groups, tradeoff))
 
@@ -136,7 +136,7 @@ def fit_at_ridges(
     With exact cost and the ridge, the result is never worse than the fit without prices or the constant.
     """
     varying = np.flatnonzero(normal.varies)
-    part, priced = normal.columns(varying), in_loss(prices, price).restrict(varying)
+    part, priced = normal.columns(varying), prices_in_loss(prices, price).restrict(varying)
     supports: Sequence[B1] = []
     if priced.offers.min(initial=np.inf) <= 0.5 * normal.target_variance:  # else zero is best
         supports = [np.ones(len(varying), np.bool_), forward_select(part, priced, part.unit * usual)]
@@ -155,7 +155,7 @@ def _fit_best(normal: NormalEquations, prices: SampledPrices, supports: Sequence
 
     def fit(support: B1) -> F8:
         fitted = fit_ridge(normal, support, ridge)
-        return fitted if support.all() else prune(normal, prices.priced(support), fitted, ridge)
+        return fitted if support.all() else prune_groups(normal, prices.priced(support), fitted, ridge)
 
     n_threads = thread_count() if len(normal.right) >= _WORTH_THREADS else 1
     # Up to three threads solve systems side by side. Those of one Cholesky factorization wait for each other: on a busy

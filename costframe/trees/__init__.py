@@ -1,7 +1,7 @@
 """The tree engine.
 
-`binning` turns values into bins, `growing` grows a tree at prices, `boosting` an ensemble of trees, and `annealing` an
-ensemble with a falling tradeoff.
+`bin_mapper` turns values into bins, `growing` grows a tree at prices, `boosting_run` adds trees round by round, `folds`
+does so without each fold of the rows, and `annealer` lets the tradeoff fall.
 """
 
 from costframe.lazily import attach

@@ -23,7 +23,7 @@ from costframe_adapt.settings import AdaptSettings, AdaptTrees
 
 
 @frozen(eq=False)
-class WarmStart:
+class StageStart:
     """Start of a fit from the result of a similar one: its shares, a cheap model, or linear models."""
 
     q: F8 | None = None
@@ -45,23 +45,23 @@ def train_adapt(judge: Judge) -> tuple[StageTree, list[float]]:
 
 
 def fit_stage(
-    judge: Judge, trees: AdaptTrees | None, warm: WarmStart | None = None
-) -> tuple[Candidate, list[float], WarmStart]:
+    judge: Judge, trees: AdaptTrees | None, warm: StageStart | None = None
+) -> tuple[Candidate, list[float], StageStart]:
     """Fit one stage, of trees, or of linear models if `trees` is None.
 
     Return the best candidate, the objective after each round, and a start for similar fits.
     """
-    warm, ended, settings = warm or WarmStart(), WarmStart(), judge.settings
+    warm, ended, settings = warm or StageStart(), StageStart(), judge.settings
     if trees is None:
         with blas_for(*judge.rows.X.shape):  # threads of small products wait longer than they work
             found, linear, objective = fit_linear_stage(judge, warm.linear)
-        ended = WarmStart(linear=linear)
+        ended = StageStart(linear=linear)
     elif settings.paper:
         candidate, objective = boost_pair(judge, trees)
         found = [candidate]
     else:
         found, q, objective = fit_boosted_stage(judge, trees, warm.q, warm.cheap)
-        ended = WarmStart(q=q)
+        ended = StageStart(q=q)
     return min(found, key=judge.total), objective, ended
 
 
@@ -102,7 +102,7 @@ class _Sweep:
             self.points.models.add(measured, partial(compose, pair, point, self.judge.expensive.tree))
         return path
 
-    def fit(self, settings: AdaptSettings, trees: AdaptTrees | None, warm: WarmStart) -> WarmStart:
+    def fit(self, settings: AdaptSettings, trees: AdaptTrees | None, warm: StageStart) -> StageStart:
         """Fit all stages at one tradeoff, and return the first stage's warm start."""
         judge, ended = evolve(self.judge, settings=settings), warm
         for number in range(settings.n_stages):
@@ -141,10 +141,10 @@ def sweep_grid(
     sweep.points.begin(judge.expensive)
     cheap = {} if settings.paper else {trees: sweep.anneal(trees, levels) for trees in settings.trees}
     fits = list(product(full_shares, settings.trees or (None,), enumerate(levels)))
-    warm = WarmStart()
+    warm = StageStart()
     for done, (share, trees, (level, tradeoff)) in enumerate(track(fits, "Adapt", verbose=settings.verbose), 1):
         if level == 0 or (trees is None and level % _AFRESH == 0):
-            warm = WarmStart()
+            warm = StageStart()
         if trees in cheap:
             best = cheap[trees].at(tradeoff)
             warm = evolve(warm, cheap=cheap[trees].branches[best.key].prefix(best.n_rounds))

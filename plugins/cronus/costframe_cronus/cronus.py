@@ -92,7 +92,7 @@ def train_cronus(
 
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
     fewer, few_held_out = (sample_by_hash(rows, data, _MOST_ROWS) for rows in (data.train, held_out))
-    settings = pick_settings(
+    settings = pick_cascade(
         settings, free, fitting(fewer, few), choosing(few_held_out, few), printed=printed, verbose=verbose
     )
     train = fitting(data.train)
@@ -108,7 +108,7 @@ def train_cronus(
     return as_stage_tree(bank, tree, "sigmoid" if data.n_classes else "ranked", settings.steepness)
 
 
-def pick_settings(
+def pick_cascade(
     settings: CascadeSettings,
     free: Collection[str],
     train: Evaluation,

@@ -32,10 +32,10 @@ def start_cascade(train: Evaluation, settings: CascadeSettings, *, printed: bool
     """Return the start of a cascade, by Algorithm 2."""
     rows, pricing = train.rows, train.pricing
     fit = relaxed_stages(rows, pricing.groups, settings) if printed else exact_stages(rows, pricing.at, settings)
-    return initialize(rows, fit, settings, verbose=verbose)
+    return fit_stages(rows, fit, settings, verbose=verbose)
 
 
-def initialize(rows: BankRows, fit: FitStage, settings: CascadeSettings, *, verbose: int = 0) -> SoftTree:
+def fit_stages(rows: BankRows, fit: FitStage, settings: CascadeSettings, *, verbose: int = 0) -> SoftTree:
     """Run Algorithm 2: fit each stage as if it were the last; it passes on 1 - epsilon of its rows.
 
     Parameters

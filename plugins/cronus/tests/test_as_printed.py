@@ -10,7 +10,7 @@ from costframe.stagewise import BankRows
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedRegressor
 from costframe_cronus.cronus import minimize_eq_8
 from costframe_cronus.settings import CascadeSettings
-from costframe_cronus.start import initialize, relaxed_stages
+from costframe_cronus.start import fit_stages, relaxed_stages
 
 NAMES = tuple("abcde")
 COSTS = cf.CostModel.from_dict({"features": dict(zip(NAMES, (0.5, 1.0, 2.0, 2.0, 4.0), strict=True)), "learner": 0.1})
@@ -66,7 +66,7 @@ def two_stages(seed):
 def test_algorithm_1_ends_at_an_optimum_of_eq_8(seed):
     H, y, w, rows, groups = two_stages(seed)
     settings = CascadeSettings(0.05, n_stages=2, rejected=0.3, steepness=8.0, l1=0.005, l1_last=0.005)
-    start, steps = initialize(rows, relaxed_stages(rows, groups, settings), settings), []
+    start, steps = fit_stages(rows, relaxed_stages(rows, groups, settings), settings), []
     tree = minimize_eq_8(rows, SquaredLoss(), groups, start, settings, steps)
 
     def vector(at):
@@ -85,7 +85,7 @@ def test_algorithm_2_solves_eq_14_and_passes_on_its_share():
     """Without price a stage is weighted least squares; the second one's rows weigh what the first passes on."""
     H, y, w, rows, groups = two_stages(0)
     settings = CascadeSettings(0.0, n_stages=2, rejected=0.3, steepness=8.0)
-    tree = initialize(rows, relaxed_stages(rows, groups, settings), settings)
+    tree = fit_stages(rows, relaxed_stages(rows, groups, settings), settings)
     X, on = np.column_stack([H, np.ones(60)]), np.ones(60)
     for k in range(2):
         by_hand = np.linalg.solve(X.T @ ((w * on)[:, None] * X), X.T @ (w * on * y))

@@ -16,7 +16,7 @@ from costframe_cronus import CronusClassifier, ReweightedClassifier
 from costframe_cronus import cronus as training
 from costframe_cronus.improve import as_cascade
 from costframe_cronus.settings import CascadeSettings
-from costframe_cronus.start import exact_stages, initialize
+from costframe_cronus.start import exact_stages, fit_stages
 
 BANK = boosted(40, 800)
 GROUPS = PricedGroups.of_bank(BANK, COSTS.select(NAMES))
@@ -42,7 +42,7 @@ def test_laws_where_settings_are_chosen(check):
 
 def start_at(rows, groups, settings):
     """Algorithm 2 by exact cost, where every learner acquires all it may read, whatever the rows are."""
-    return initialize(rows, exact_stages(rows, lambda _: SampledPrices.whole(groups), settings), settings)
+    return fit_stages(rows, exact_stages(rows, lambda _: SampledPrices.whole(groups), settings), settings)
 
 
 def test_each_stage_passes_its_share_early_ones_are_cheap_and_what_is_bought_is_used_again():

@@ -1,7 +1,7 @@
 """The cost-sensitive tree of classifiers, in the paper's order: start, improvement, pruning, answers.
 
 `train_by_exact_cost` is the default. `train_as_printed` is section 4 for `recipe="paper"`, step by step beside it:
-`initialize` in the place of `grow`, eq. 5 in the place of `move_routes`, and its own pruning and fine-tuning.
+`fit_top_down` in the place of `grow`, eq. 5 in the place of `move_routes`, and its own pruning and fine-tuning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from costframe_cstc.grow import grow
 from costframe_cstc.moves import move_routes
 from costframe_cstc.node_fits import Fitter
 from costframe_cstc.printed import train_as_printed
-from costframe_cstc.refit import prune, refit
+from costframe_cstc.refit import prune_nodes, refit_answers
 from costframe_cstc.settings import CHOICES, STARTS, CSTCSettings
 
 _SWEEPS = 2
@@ -68,7 +68,7 @@ def train_cstc(
         return task.finish_printed(tree, settings.steepness)
     few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
     fewer, few_held_out = (sample_by_hash(rows, data, _MOST_PICKING) for rows in (data.train, held_out))
-    settings = pick_settings(settings, free, on(fewer, few), on(few_held_out, few), task.verbose)
+    settings = pick_tree(settings, free, on(fewer, few), on(few_held_out, few), task.verbose)
     train = on(data.train)
     some = on(sample_by_hash(data.train, data, _MOST_MOVING)) if len(data.train) > _MOST_MOVING else train
     chosen_by = evolve(on(held_out), half=halves(held_out, data))
@@ -97,13 +97,13 @@ def train_by_exact_cost(
 
     fitter, fewer = Fitter(train, settings.ridge), Fitter(some, settings.ridge)
     tree, answers = grow(fitter, settings.depth, settings.inflation)
-    best = prune(held_out, tree, answers)
+    best = prune_nodes(held_out, tree, answers)
     if not settings.optimize:
         return best
     for _ in range(_SWEEPS):
         tree = move_routes(fewer, some.place_thresholds(tree), held_out)
-        tree, answers = refit(fitter, divide(fewer, tree, settings.depth, held_out))
-        best = min([best, prune(held_out, tree, answers)], key=total)
+        tree, answers = refit_answers(fitter, divide(fewer, tree, settings.depth, held_out))
+        best = min([best, prune_nodes(held_out, tree, answers)], key=total)
     if tune:
         best = min([best, _tuned(fitter, fewer, best, held_out)], key=total)
     return min([best, _placed(held_out, best)], key=total)
@@ -113,10 +113,10 @@ def _tuned(fitter: Fitter, fewer: Fitter, tree: SoftTree, held_out: Evaluation) 
     """Fit answers again with the best ridge on held-out rows, chosen by fits to fewer training rows."""
 
     def total(ridge: float) -> float:
-        return held_out.total(refit(evolve(fewer, ridge=ridge), tree)[0])
+        return held_out.total(refit_answers(evolve(fewer, ridge=ridge), tree)[0])
 
     ridge = climb(CHOICES["ridge"], fitter.ridge, total)
-    tuned = tree if ridge == fitter.ridge else refit(evolve(fitter, ridge=ridge), tree)[0]
+    tuned = tree if ridge == fitter.ridge else refit_answers(evolve(fitter, ridge=ridge), tree)[0]
     return min((tree, tuned), key=held_out.total)
 
 
@@ -128,7 +128,7 @@ def _placed(held_out: Evaluation, tree: SoftTree) -> SoftTree:
     return held_out.place_thresholds(tree) if gained > 0 else tree
 
 
-def pick_settings(
+def pick_tree(
     settings: CSTCSettings, free: Collection[str], train: Evaluation, held_out: Evaluation, verbose: int
 ) -> CSTCSettings:
     """Choose free settings by loss + lambda * cost of the grown and pruned tree on held-out rows.
@@ -141,8 +141,8 @@ def pick_settings(
         fitter = Fitter(train, at.ridge)
         tree, answers = grow(fitter, at.depth, at.inflation)
         if dividing:
-            tree, answers = refit(fitter, divide(fitter, tree, at.depth, held_out))
-        return held_out.total(prune(held_out, tree, answers))
+            tree, answers = refit_answers(fitter, divide(fitter, tree, at.depth, held_out))
+        return held_out.total(prune_nodes(held_out, tree, answers))
 
     grid = {name: CHOICES[name] for name in CHOICES if name in free and (name != "inflation" or settings.depth > 1)}
     return pick(settings, grid, STARTS, total, 2, "CSTC: settings", verbose)

@@ -34,7 +34,7 @@ def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSett
     """
     groups = groups_in_loss(train.pricing.groups, settings.depth * settings.tradeoff)
     topology = Topology.full(settings.depth)
-    tree = initialize(train.rows, groups, topology, settings)
+    tree = fit_top_down(train.rows, groups, topology, settings)
     if settings.optimize:
         eq_5 = RelaxedObjective.of_tree(train.rows, train.loss, groups, topology, settings.l1, settings.steepness)
         tree = cycle(eq_5, tree.coarse(), _CYCLES, steps)
@@ -42,7 +42,7 @@ def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSett
     return fine_tune(train.rows, tree, settings.steepness)
 
 
-def initialize(rows: BankRows, groups: PricedGroups, topology: Topology, settings: CSTCSettings) -> SoftTree:
+def fit_top_down(rows: BankRows, groups: PricedGroups, topology: Topology, settings: CSTCSettings) -> SoftTree:
     """Fit nodes from the top, each as if it were a leaf, which is convex; each threshold halves the rows."""
     tree = SoftTree.of_zeros(topology, rows.outputs.shape[1], rows.target.shape[1])
     for node in range(len(topology)):

@@ -24,7 +24,7 @@ def path_models(fitter: Fitter, tree: SoftTree) -> list[WeightedSum]:
     return found
 
 
-def refit(fitter: Fitter, tree: SoftTree) -> tuple[SoftTree, list[WeightedSum]]:
+def refit_answers(fitter: Fitter, tree: SoftTree) -> tuple[SoftTree, list[WeightedSum]]:
     """Fit all answers again; return also an answer for each node as a leaf."""
     passes = fitter.train.flow(tree).passes > 0
     answers: list[WeightedSum] = []
@@ -36,7 +36,7 @@ def refit(fitter: Fitter, tree: SoftTree) -> tuple[SoftTree, list[WeightedSum]]:
     return tree, answers
 
 
-def prune(held_out: Evaluation, tree: SoftTree, answers: Sequence[WeightedSum]) -> SoftTree:
+def prune_nodes(held_out: Evaluation, tree: SoftTree, answers: Sequence[WeightedSum]) -> SoftTree:
     """Turn nodes into leaves, from the last on, unless this raises loss + lambda * cost.
 
     A rise within one standard error may be chance, and does not keep a subtree.

@@ -12,7 +12,7 @@ import costframe as cf
 from costframe.plugin import PricedGroups
 from costframe.stagewise import RelaxedObjective, SoftTree, Topology, cycle
 from costframe_cstc import CSTCClassifier, CSTCRegressor
-from costframe_cstc.printed import fine_tune, initialize, prune_by_loss
+from costframe_cstc.printed import fine_tune, fit_top_down, prune_by_loss
 from costframe_cstc.settings import CSTCSettings
 
 SIGNS = np.array([[int(bit) * 2.0 - 1 for bit in f"{i:03b}"] for i in range(8)])  # orthogonal columns of variance one
@@ -25,7 +25,7 @@ def test_the_root_starts_at_the_soft_threshold_and_its_child_has_it_for_less():
     """A leaf minimizes sum_i p_i (y - s)^2 / 2 + p lambda c sqrt(beta_root^2 + beta^2), by hand at one column alone."""
     rows = bank_rows(SIGNS, SIGNS[:, 0] * SLOPES[0], np.ones(8))
     groups, settings = PricedGroups(GROUPS.member, np.array([0.3, 1.0, 1.0])), CSTCSettings(1.0, 2, 1e-6)
-    tree = initialize(rows, groups, Topology.full(2), settings)  # hardly steep: all rows go both ways by halves
+    tree = fit_top_down(rows, groups, Topology.full(2), settings)  # hardly steep: all rows go both ways by halves
     assert tree.weights[0, 0, 0] == pytest.approx(0.9 - 0.3, abs=1e-5)
     assert not np.abs(tree.weights[:, 1:]).max() > 1e-5
     grid = np.linspace(0, 1, 100_001)
@@ -50,7 +50,7 @@ def test_cycles_end_at_an_optimum_of_eq_5_over_all_learners():
     rows = bank_rows(H, y, np.ones(80))
     settings, steps, topology = CSTCSettings(0.05, 2, 1.0, l1=0.01), [], Topology.full(2)
     groups = GROUPS.times(settings.depth * settings.tradeoff)  # the loss is counted at both levels
-    start = initialize(rows, groups, topology, settings)
+    start = fit_top_down(rows, groups, topology, settings)
     tree = cycle(RelaxedObjective.of_tree(rows, LOSSES["squared"], groups, topology, 0.01, 1.0), start, 100, steps)
 
     def vector(at):
