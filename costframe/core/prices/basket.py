@@ -16,9 +16,8 @@ from costframe.core.prices.price_arrays import PriceArrays
 _CELLS = 1 << 24  # of a table of rows and resources
 
 
-def price_exactly(exact: ExactPrices, needs: Needs, features: Iterable[int], paid: Collection[int] = ()) -> int:
+def price_exactly(exact: ExactPrices, needs: Needs, features: Collection[int], paid: Collection[int] = ()) -> int:
     """Return the price of features with the resources that they need beyond those paid, in whole units of `exact`."""
-    features = tuple(features)
     resources = needs.of_features(features, paid)
     return sum(map(exact.cost.__getitem__, features)) + sum(map(exact.resource_cost.__getitem__, resources))
 

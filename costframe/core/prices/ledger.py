@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 
+from costframe.core.prices.basket import price_exactly
 from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.prices.price_arrays import ZERO, PriceArrays
 
@@ -38,16 +39,11 @@ class Ledger:
     def quote(self, features: Iterable[int], bought: Iterable[int] = ()) -> float:
         """Return the price of buying features after others; those already paid for cost nothing."""
         fresh = sorted(set(features) - self.features - set(bought))
-        return self._exact.money(self._price(fresh, self.resources_paid(bought)))
+        return self._exact.money(price_exactly(self._exact, self._needs, fresh, self.resources_paid(bought)))
 
-    def _price(self, features: Iterable[int], paid: frozenset[int]) -> int:
-        """Return the price of features, with the resources that they need beyond those paid."""
-        exact, resources = self._exact, self._needs.of_features(features, paid)
-        return sum(map(exact.cost.__getitem__, features)) + sum(map(exact.resource_cost.__getitem__, resources))
-
-    def total(self, bought: Iterable[int], evaluated: Fraction = ZERO) -> float:
+    def total(self, bought: Collection[int], evaluated: Fraction = ZERO) -> float:
         """Return the cost of features bought, none paid for before, and of what was evaluated, rounded up."""
-        units = self._price(bought, self.resources)
+        units = price_exactly(self._exact, self._needs, bought, self.resources)
         if not evaluated:
             return self._exact.money(units)
         return rounded_up(*(evaluated + Fraction(units, self._exact.per_unit)).as_integer_ratio())

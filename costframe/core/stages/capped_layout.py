@@ -13,6 +13,7 @@ from costframe import engine
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.learners.bits import as_words, word_count
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.prices.basket import price_exactly
 from costframe.core.prices.exact_prices import ExactPrices
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.fallbacks import Fallbacks
@@ -46,7 +47,7 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
     uses = zip(weights, depth.tolist(), reads.tolist(), strict=True)
     most = [exact.evaluated(weight, dearest * longest, count) for weight, longest, count in uses]
     needed = prices.direct_needs.of_features(used.tolist())
-    total = sum([exact.cost[f] for f in used.tolist()]) + sum([exact.resource_cost[r] for r in needed])
+    total = price_exactly(exact, prices.direct_needs, used.tolist())
     total += sum(dict(zip(layout.learner.tolist(), most, strict=True)).values())
     n_words = -(-(total.bit_length() + _SPARE) // _WORD)
     comparisons = prices.comparisons[1][used]
