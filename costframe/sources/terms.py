@@ -10,7 +10,6 @@ from attrs import frozen
 
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.predictors.row_rule import RowRule
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.ledger import Ledger
 from costframe.core.terms.terms import Known, Terms
@@ -31,18 +30,13 @@ class RowTerms:
     """What all rows of a call have in common; see `predict_one` for what is asked."""
 
     predictor: Predictor
-    rule: RowRule
+    terms: Terms
     policies: Mapping[str, str]  # what a row does without a feature that did not come
 
     @classmethod
     def of(cls, predictor: Predictor, costs: object = None, *, policies: Mapping[str, str], **asked: Any) -> Self:
         """Check what a caller asks of all rows of a call: prices are resolved, iterables are read once."""
-        return cls(predictor, predictor.row_rule(costs, **asked), policies)
-
-    @property
-    def terms(self) -> Terms:
-        """What is asked of each row."""
-        return self.rule.terms
+        return cls(predictor, predictor.row_terms(costs, **asked), policies)
 
     @property
     def costs(self) -> CostModel:
@@ -82,9 +76,9 @@ class RowTerms:
 
     def begin(self) -> Inquiry:
         """Begin the inquiry of a row."""
-        return self.rule.inquiry(self.predictor.begin(self.terms))
+        return Inquiry.on(self.terms, self.predictor.begin(self.terms))
 
     def begin_again(self, known: Known, spent: float, without: Iterable[str]) -> Inquiry:
         """Begin the inquiry of a row that has spent something, with what it knows by now, without some features."""
-        terms = self.terms.left(self.predictor.card, known, spent, without)
-        return RowRule(self.predictor.card, terms).inquiry(self.predictor.begin(terms))
+        terms = self.terms.left(known, spent, without)
+        return Inquiry.on(terms, self.predictor.begin(terms))

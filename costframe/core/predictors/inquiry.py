@@ -14,10 +14,12 @@ import numpy as np
 
 from costframe.core.errors import InquiryError, brief, format_count, quote_names
 from costframe.core.predictors.prediction import Prediction
-from costframe.core.predictors.walker import Walker
+from costframe.core.predictors.walker import DecidingWalker, Walker
 from costframe.core.prices.ledger import Ledger
+from costframe.core.prices.limits import REASONS, UNAVAILABLE
 from costframe.core.tables.categories import Categories
 from costframe.core.terms.decision import Decision
+from costframe.core.terms.terms import Terms
 from costframe.core.terms.values import as_numbers
 
 _DOUBLES = {float, np.float64}
@@ -48,6 +50,15 @@ class Inquiry:
         self._acquired: tuple[int, ...] = ()
         self._rounds = -1
         self.go_on(walker)
+
+    @classmethod
+    def on(cls, terms: Terms, walker: Walker) -> Inquiry:
+        """Begin the inquiry of a row on some terms; it asks for prices of errors too, and its answer has a label."""
+        card, decision = terms.card, terms.decision
+        if (columns := terms.columns_of_errors) is not None and decision is not None:
+            reason = REASONS[UNAVAILABLE] if decision.prices is None else None
+            walker = DecidingWalker(walker, columns, terms.values, card.feature_names, reason)
+        return cls(walker, card.feature_names, terms.ledger, card.categories, decision)
 
     def go_on(self, walker: Walker) -> None:
         """Charge what was needed, and go on with the walker that took it."""

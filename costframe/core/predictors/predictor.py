@@ -19,8 +19,8 @@ from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count, quote_names, shown
 from costframe.core.gains import Gains
 from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.kept_terms import KeptTerms
 from costframe.core.predictors.replay import ends_by_steps, replay_charges, replay_rounds
-from costframe.core.predictors.row_rule import RowRule, RowRules
 from costframe.core.predictors.walker import Walker
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import Ends
@@ -192,16 +192,13 @@ class Predictor(ABC):
             Prices at which a plan chooses what rows acquire; other predictors decide at their own, and refuse others.
         tradeoff : float, optional
             A plan's loss accepted per unit of cost in place of its own.
-        max_cost : float, optional
-            Hard cap on the cost of each row; see `inquire`.
-        unavailable : iterable of str
-            Unavailable features and resources. Fallbacks answer the rows that limits cut.
+        max_cost, unavailable
+            Limits of each row; see `inquire`. Fallbacks answer the rows that they cut.
         n_jobs : int, optional
             Threads; None uses all cores. The result does not depend on it.
         """
-        return self.predict_ends(
-            X, costs=costs, tradeoff=tradeoff, max_cost=max_cost, unavailable=unavailable, n_jobs=n_jobs
-        ).predictions
+        limits = {"max_cost": max_cost, "unavailable": unavailable}
+        return self.predict_ends(X, costs=costs, tradeoff=tradeoff, n_jobs=n_jobs, **limits).predictions
 
     def decision_function(self, X: Any, **asked: Any) -> F8:
         """Score rows, before the link: float64 (rows,) or (rows, K); further arguments as for `predict`.
@@ -246,15 +243,23 @@ class Predictor(ABC):
     def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the features on which labels depend: `used_features`, and columns that are prices of errors."""
         names = {*self.error_columns(costs, unavailable), *self.used_features}
-        return tuple(name for name in self.card.feature_names if name in names)
+        return tuple(name for name in self.feature_names if name in names)
 
-    def _table_terms(self, *, costs: object = None, **asked: Any) -> Terms:
+    def _table_terms(
+        self,
+        *,
+        costs: object = None,
+        tradeoff: float | None = None,
+        max_cost: float | None = None,
+        unavailable: Iterable[str] = (),
+        n_jobs: int | None = None,
+    ) -> Terms:
         if costs is not None and not self.card.plans:
             raise ParameterError(
                 f"costs: expected None, as a {type(self).__name__} decides at its own prices and only a plan takes "
                 f"others when it predicts; got {shown(costs)}"
             )
-        return self.terms(costs, **asked)
+        return self._kept.terms(self.terms, costs, "path", (), max_cost, unavailable, tradeoff, n_jobs)
 
     def inquire(
         self,
@@ -287,29 +292,28 @@ class Predictor(ABC):
         tradeoff : float, optional
             A plan's loss accepted per unit of cost in place of its own.
         """
-        rule = self._rules.rule(self, (costs, acquisition, known, max_cost, unavailable, tradeoff))
-        return rule.inquiry(self.begin(rule.terms))
+        terms = self.row_terms(costs, acquisition, known, max_cost, unavailable, tradeoff)
+        return Inquiry.on(terms, self.begin(terms))
 
-    def row_rule(
+    def row_terms(
         self,
         costs: object = None,
-        *,
         acquisition: str = "path",
         known: Known = (),
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         tradeoff: float | None = None,
-    ) -> RowRule:
-        """Return what single rows on the same terms have in common, kept where many rows ask alike; see `inquire`."""
-        return self._rules.rule(self, (costs, acquisition, known, max_cost, unavailable, tradeoff))
+    ) -> Terms:
+        """Return what is asked of single rows, kept where many rows ask alike; see `inquire`."""
+        return self._kept.terms(self.terms, costs, acquisition, known, max_cost, unavailable, tradeoff, None)
 
     def replay(self, X: F8, terms: Terms) -> list[tuple[int, float]]:
         """Predict rows, float64 (rows, d), one by one; return the trips to the sources and milliseconds of each."""
         return replay_rounds(self, X, terms)
 
     @cached_property
-    def _rules(self) -> RowRules:
-        return RowRules()
+    def _kept(self) -> KeptTerms:
+        return KeptTerms()
 
     def cost(
         self,

@@ -11,7 +11,6 @@ from costframe.core.cost.expected import stack_values
 from costframe.core.cost.latency import Clock
 from costframe.core.cost.report import Charges
 from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.row_rule import RowRule
 from costframe.core.predictors.walker import Walker
 from costframe.core.stages.ends import Ends, likeliest_places
 from costframe.core.terms.card import Card
@@ -46,10 +45,10 @@ def replay(inquiry: Inquiry, row: F8, column: dict[str, int], clock: Clock | Non
 
 def replay_rounds(predictor: Walked, X: F8, terms: Terms) -> list[tuple[int, float]]:
     """Return the trips to the sources of each row, float64 (rows, d), and its milliseconds."""
-    rule, ends = RowRule(predictor.card, terms), []
+    ends = []
     for row in X:
         clock = Clock(terms.costs)
-        inquiry = rule.inquiry(predictor.begin(terms))
+        inquiry = Inquiry.on(terms, predictor.begin(terms))
         ends.append((replay(inquiry, row, predictor.card.column, clock).answer.rounds, clock.time))
     return ends
 

@@ -17,6 +17,7 @@ from costframe.core.prices.limits import LIMITS, Limits, as_cap, names_of
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.terms.card import Card
+from costframe.core.terms.decision import Decision, error_columns
 from costframe.core.terms.values import as_number
 
 Known = Mapping[str, Any] | Iterable[str]
@@ -33,6 +34,8 @@ class Terms:
 
     Parameters
     ----------
+    card : Card
+        Of the predictor.
     costs : CostModel
         The prices, resolved.
     prices : PriceArrays
@@ -55,6 +58,7 @@ class Terms:
         Threads; None uses all cores. No result depends on it.
     """
 
+    card: Card
     costs: CostModel
     prices: PriceArrays
     acquisition: str = field(default="path", kw_only=True)
@@ -103,7 +107,7 @@ class Terms:
                 for name, value in known.items()
                 if name in column and value is not None
             }
-        return cls(model, model.select(card.feature_names), known=known, values=values, **asked)
+        return cls(card, model, model.select(card.feature_names), known=known, values=values, **asked)
 
     def within(self, card: Card, costs: CostModel, known: Known, barred: Iterable[str]) -> Terms:
         """Return what is asked of a predictor within another one, at its prices and with its names."""
@@ -118,11 +122,11 @@ class Terms:
             n_jobs=self.n_jobs,
         )
 
-    def left(self, card: Card, known: Known, spent: float, without: Iterable[str]) -> Terms:
+    def left(self, known: Known, spent: float, without: Iterable[str]) -> Terms:
         """Return what is asked of the rest of a row that has spent something, and goes on without some features."""
         cap = None if self.max_cost is None else left_of(self.max_cost, spent)
         return Terms.of(
-            card,
+            self.card,
             self.costs,
             known=known,
             acquisition=self.acquisition,
@@ -155,6 +159,19 @@ class Terms:
     def ledger(self) -> Ledger:
         """Prices for a row, and what it has paid for before."""
         return Ledger(self.prices, self.known)
+
+    @cached_property
+    def decision(self) -> Decision | None:
+        """How rows get their classes; None if the predictor knows no classes."""
+        return None if self.card.classes is None else Decision.of(self.card, self.costs.errors, self.unavailable)
+
+    @cached_property
+    def columns_of_errors(self) -> tuple[int, ...] | None:
+        """Available columns that are prices of errors; None where prices have no such columns."""
+        errors = self.costs.errors
+        if self.card.classes is None or errors is None or not errors.columns:
+            return None
+        return tuple(self.card.column[name] for name in error_columns(self.card, errors, self.unavailable))
 
     def check_hard(self, reason: str) -> None:
         """Refuse soft routing for a reason."""
