@@ -142,7 +142,7 @@ def test_adopt_refuses_a_library_that_answers_in_another_way(monkeypatch):
     linear = LogisticRegression().fit(X, LABELS)
     with pytest.raises(AdoptionError, match=r"LogisticRegression: sklearn .* answers [01] for the row"):
         check_answers(linear, cf.adopt(linear).with_classes([1, 0]))
-    monkeypatch.setattr("costframe.adoption.xgboost.models.float32_less", float32_at_most)
+    monkeypatch.setattr("costframe.adoption.xgboost.trees.float32_less", float32_at_most)
     with pytest.raises(AdoptionError, match=rf"XGBClassifier: xgboost {xgboost.__version__} answers .* one opaque"):
         cf.adopt(MODELS["xgboost"]())
 

@@ -150,6 +150,6 @@ def test_files_made_to_hurt_take_little_memory(name):
 
 
 def test_without_catboost_a_binary_file_says_so(monkeypatch):
-    monkeypatch.setattr("costframe.adoption.catboost.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("costframe.adoption.catboost.adopting.importlib.util.find_spec", lambda _: None)
     with pytest.raises(AdoptionError, match=r"a file: a \.cbm file needs catboost; install it, or save the model with"):
         adopt_catboost_file(b"CBM1", "a file")

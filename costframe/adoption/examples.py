@@ -112,7 +112,7 @@ def accepted_row(
             raise
         except Exception as error:  # noqa: BLE001 - of any library; another row may do
             failed = failed or error
-    assert failed is not None  # noqa: S101 - there are rows
+    assert failed is not None  # noqa: S101 - there is a way
     raise failed
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from costframe.adoption.foreign import OpaqueOnlyError
 from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
 from costframe.adoption.thresholds import float32_at_most
-from costframe.adoption.trees import one_answer
+from costframe.adoption.trees import one_answer, tabulate_tree
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import TreeTable
@@ -141,10 +141,10 @@ def adopt_votes(model: Any, names: tuple[str, ...]) -> StageTree:
 
 def _tree(tree: Any, values: F8) -> TreeTable:
     """Return a tree of scikit-learn, which tests `float32(x) <= threshold`, with these values of its nodes."""
-    leaf = tree.children_left < 0
-    return TreeTable.single(
-        np.where(leaf, -1, tree.feature),
-        np.where(leaf, np.nan, float32_at_most(tree.threshold)),
+    return tabulate_tree(
+        tree.children_left < 0,
+        tree.feature,
+        float32_at_most(tree.threshold),
         tree.missing_go_to_left.astype(bool),
         tree.children_left,
         tree.children_right,
@@ -178,12 +178,13 @@ def _link(model: Any, n_scores: int) -> str:
 def _histogram_tree(predictor: Any, categories: _Categories) -> TreeTable:
     nodes = predictor.nodes
     leaf, named = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
-    return TreeTable.single(
-        np.where(leaf, -1, categories.column[nodes["feature_idx"]]),
-        np.where(leaf | named, np.nan, nodes["num_threshold"]),
+    return tabulate_tree(
+        leaf,
+        categories.column[nodes["feature_idx"]],
+        np.where(named, np.nan, nodes["num_threshold"]),
         nodes["missing_go_to_left"].astype(bool),
-        np.where(leaf, -1, nodes["left"].astype(np.int64)),
-        np.where(leaf, -1, nodes["right"].astype(np.int64)),
+        nodes["left"],
+        nodes["right"],
         nodes["value"],
         {int(node): categories.against(predictor, nodes[node]) for node in np.flatnonzero(named)},
     )
