@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from costframe.adoption.foreign import library_of
 from costframe.core.checks import as_path, check_name_list
 from costframe.core.errors import AdoptionError, shown
 from costframe.hooks import hookimpl
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # whoever lists the plugins loads this module, and often adopts nothing
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.tables.preparation import Preparation
+
+Way = tuple[Callable[[Any], bool], Callable[..., "Predictor"]]
 
 _DUMP = "a dump_model() of LightGBM, which is not read; save the model by save_model"
 _OTHERS = (
@@ -73,28 +76,34 @@ def adopt(
 @hookimpl
 def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predictor | None:
     """Adopt models of costframe, LightGBM, XGBoost, CatBoost and scikit-learn, pipelines, and files of three."""
-    from costframe.adoption.catboost import adopt_catboost, is_catboost
-    from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm
-    from costframe.adoption.own import adopt_own, is_own
-    from costframe.adoption.pipelines import adopt_pipeline
-    from costframe.adoption.pipelines.steps import is_pipeline
-    from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
-    from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
-
     if isinstance(model, str | os.PathLike):
         return _adopt_file(model, feature_names)
     if isinstance(model, dict) and "tree_info" in model:
         raise AdoptionError(f"dict: is {_DUMP}")
-    ways: tuple[tuple[Callable[[object], bool], Callable[..., Predictor]], ...] = (
-        (is_own, adopt_own),
-        (is_lightgbm, adopt_lightgbm),
-        (is_xgboost, adopt_xgboost),
-        (is_catboost, adopt_catboost),
-        (is_pipeline, partial(adopt_pipeline, adopt=adopt)),
-        (is_sklearn, adopt_sklearn),
-    )
-    adopters = [adopter for knows, adopter in ways if knows(model)]
-    return adopters[0](model, feature_names) if adopters else None
+    adopters = (adopter for knows, adopter in _ways(library_of(model)) if knows(model))
+    adopter = next(adopters, None)
+    return None if adopter is None else adopter(model, feature_names)
+
+
+def _ways(library: str) -> Sequence[Way]:
+    """Return functions that know models of a library, or of none known here, each with the one that adopts them."""
+    if library == "lightgbm":
+        from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm
+
+        return [(is_lightgbm, adopt_lightgbm)]
+    if library == "xgboost":
+        from costframe.adoption.xgboost import adopt_xgboost, is_xgboost
+
+        return [(is_xgboost, adopt_xgboost)]
+    if library == "catboost":
+        from costframe.adoption.catboost import adopt_catboost, is_catboost
+
+        return [(is_catboost, adopt_catboost)]
+    from costframe.adoption.own import adopt_own, is_own
+    from costframe.adoption.pipelines import adopt_pipeline, is_pipeline
+    from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
+
+    return [(is_own, adopt_own), (is_pipeline, partial(adopt_pipeline, adopt=adopt)), (is_sklearn, adopt_sklearn)]
 
 
 @hookimpl
@@ -120,11 +129,11 @@ def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | Non
         data = file.read_bytes()
     except (OSError, ValueError) as error:
         raise AdoptionError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
-    ways: tuple[tuple[Callable[[bytes], bool], Callable[..., Predictor]], ...] = (
+    ways: Sequence[Way] = [
         (looks_like_lightgbm, adopt_lightgbm_file),
         (looks_like_catboost, adopt_catboost_file),
         (looks_like_xgboost, adopt_xgboost_file),
-    )
+    ]
     for knows, adopter in ways:
         if knows(data):
             return adopter(data, str(file), feature_names)

@@ -30,8 +30,10 @@ class CallableModel(ReadsGiven):
     @classmethod
     def of(cls, model: Any, names: Sequence[str], method: Method) -> CallableModel:
         """Return a method of a fitted model of some columns."""
-        own = tuple(map(str, getattr(model, "feature_names_in_", names)))
-        return cls(model, method, evolve(Handing.of(model, len(names)), categories=categories_inside(model, own)))
+        fitted_names = tuple(map(str, getattr(model, "feature_names_in_", names)))
+        return cls(
+            model, method, evolve(Handing.of(model, len(names)), categories=categories_inside(model, fitted_names))
+        )
 
     def __call__(self, rows: Any) -> F8:
         """Return the model's outputs; it gets rows as they came, with feature names in a frame."""
@@ -75,10 +77,10 @@ class WithLabels(ReadsGiven):
     def __call__(self, rows: Any) -> F8:
         """Return scores of labels and values: float64 (rows, any)."""
         place = {label: number for number, label in enumerate(self.classes)}
-        found = np.ravel(np.asarray(self.model.call("predict", rows))).tolist()
-        if strange := [label for label in found if label not in place]:
+        labels = np.ravel(np.asarray(self.model.call("predict", rows))).tolist()
+        if strange := [label for label in labels if label not in place]:
             raise ValueError(f"predicts {shown(strange[0])}, which is none of its classes {shown(self.classes)}")
-        codes = np.array([place[label] for label in found], np.int64)
+        codes = np.array([place[label] for label in labels], np.int64)
         scores: F8 = np.eye(len(self.classes))[codes]
         if self.n_scores == 1:
             scores = scores[:, 1:] - 0.5

@@ -70,7 +70,8 @@ def drawn_rows(model: Any, predictor: Predictor, values: Sequence[Column], handi
             rows[:, f] = _of_kind(kinds[name], values[f], holes[:, f])
         return CheckRows(rows, predictor, handing)
 
-    yield from (filled(*each) for each in ((plain, hole), (plain, full), (np.abs(plain), full), (ones, full)))
+    for drawn, holes in ((plain, hole), (plain, full), (np.abs(plain), full), (ones, full)):
+        yield filled(drawn, holes)
     yield evolve(filled(plain, full), tried_alone=_ROWS)
 
 
@@ -79,9 +80,12 @@ def handings(model: Any, predictor: Predictor, library: str) -> list[Handing]:
     names = getattr(model, "feature_names_in_", getattr(model, "feature_names", None))
     if names is None or (library != "sklearn" and not predictor.categories):
         return Handing(tries_polars=may_need_polars(model)).ways(predictor.feature_names)
-    own = tuple(map(str, names))
-    found, kept = Handing(own, tries_polars=may_need_polars(model)).ways(own), categories_inside(model, own)
-    return [*found[:1], *([evolve(found[0], categories=kept)] if kept else []), *found[1:]]
+    fitted_names = tuple(map(str, names))
+    ways, categories = (
+        Handing(fitted_names, tries_polars=may_need_polars(model)).ways(fitted_names),
+        categories_inside(model, fitted_names),
+    )
+    return [*ways[:1], *([evolve(ways[0], categories=categories)] if categories else []), *ways[1:]]
 
 
 def _hand(handing: Handing, rows: Column, predictor: Predictor) -> Any:
@@ -119,13 +123,13 @@ def _accepted(
         rows[:, places] = row
         return (getattr(model, "predict_proba", None) or model.predict)(_hand(handing, rows, predictor))
 
-    own = dict(zip(names, handing.names or names, strict=True))
-    told, texts = known_values(model, tuple(own.values())), known_texts(model)
-    found = {name: told[own[name]] for name in given if own[name] in told}
+    fitted_name = dict(zip(names, handing.names or names, strict=True))
+    told, texts = known_values(model, tuple(fitted_name.values())), known_texts(model)
+    known = {name: told[fitted_name[name]] for name in given if fitted_name[name] in told}
     tried = {name: [value] for name, value in _examples(predictor).items() if name in given}
-    row, _ = accepted_row(ask, given, [{**tried, **found}, found, {}], texts)
+    row, _ = accepted_row(ask, given, [{**tried, **known}, known, {}], texts)
     return {
-        name: found.get(name, texts if isinstance(value, str) and value in texts else [value])
+        name: known.get(name, texts if isinstance(value, str) and value in texts else [value])
         for name, value in zip(given, row, strict=True)
     }
 
@@ -134,11 +138,11 @@ def _examples(predictor: Predictor) -> dict[str, Any]:
     """Return values of raw columns that the steps called by a predictor have taken."""
     if not isinstance(predictor, PreparedPredictor):
         return {}
-    names, found = predictor.feature_names, dict[str, Any]()
-    for each in predictor.preparation.opaques:
-        values = getattr(each.function, "example", ())
-        found |= {names[f]: value for f, value in zip(each.reads, values, strict=False) if f < len(names)}
-    return found
+    names, examples = predictor.feature_names, dict[str, Any]()
+    for operation in predictor.preparation.opaques:
+        values = getattr(operation.function, "example", ())
+        examples |= {names[f]: value for f, value in zip(operation.reads, values, strict=False) if f < len(names)}
+    return examples
 
 
 def _of_kind(known: Sequence[Any], tested: Column, holes: B1) -> Column:
@@ -156,11 +160,11 @@ def _of_kind(known: Sequence[Any], tested: Column, holes: B1) -> Column:
     drawn = [known[place] for place in rng.integers(0, len(known), _ROWS)]
     if value is None or isinstance(value, int):  # columns of which have no missing ones
         return AsGiven().numbers(drawn, None)
-    texts = [None if hole else each for hole, each in zip(holes.tolist(), drawn, strict=True)]
+    texts = [None if hole else value for hole, value in zip(holes.tolist(), drawn, strict=True)]
     return AsGiven().numbers(texts, STR if isinstance(value, str) else None)
 
 
 def _draw(values: Sequence[Column], rng: np.random.Generator) -> Column:
     """Return rows of the values of each column, as many different ones as there is room for: float64 (rows, d)."""
-    columns = [np.resize(rng.permutation(each), _ROWS)[rng.permutation(_ROWS)] for each in values]
+    columns = [np.resize(rng.permutation(column), _ROWS)[rng.permutation(_ROWS)] for column in values]
     return np.column_stack(columns)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.adoption.check_rows import CheckRows, drawn_rows, handings
-from costframe.adoption.foreign import describe_error
+from costframe.adoption.foreign import describe_error, library_of
 from costframe.adoption.tested_values import tested_values
 from costframe.core.arrays import B1, F8
 from costframe.core.errors import AdoptionError, CostframeError
@@ -46,12 +46,14 @@ def check_answers(model: Any, predictor: Predictor) -> None:
     values = tested_values(predictor)
     if values is None or _has_coded_categories(model, predictor):
         return
-    if _library(model) != "lightgbm":  # which reads numbers so small otherwise from frames of Arrow than from arrays
-        values = [each[(each == 0.0) | (np.abs(each) < TINY / 2) | (np.abs(each) > TINY * 2)] for each in values]
+    if library_of(model) != "lightgbm":  # which reads numbers so small otherwise from frames of Arrow than from arrays
+        values = [
+            column[(column == 0.0) | (np.abs(column) < TINY / 2) | (np.abs(column) > TINY * 2)] for column in values
+        ]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        rows, found = _taken(model, predictor, values)
-        for theirs, ours, close in found:
+        rows, pairs = _taken(model, predictor, values)
+        for theirs, ours, close in pairs:
             _compare(model, predictor, rows.numbers, (theirs, _answer(model, ours, rows.numbers), close))
 
 
@@ -61,7 +63,7 @@ def _taken(model: Any, predictor: Predictor, values: list[Column]) -> tuple[Chec
     If it takes no table of those drawn, they are the rows of one that it takes alone.
     """
     failed: Exception | None = None
-    for handing in handings(model, predictor, _library(model)):
+    for handing in handings(model, predictor, library_of(model)):
         try:
             for rows in drawn_rows(model, predictor, values, handing):
                 try:
@@ -102,7 +104,7 @@ def _answer(model: Any, ours: Callable[[Any], Any], rows: Column) -> Any:
 
 def _pairs(model: Any, predictor: Predictor) -> list[Pair]:
     """Return what can be asked of a model and of its predictor."""
-    library, scores = _library(model), predictor.decision_function
+    library, scores = library_of(model), predictor.decision_function
     classes = predictor.classes is not None and hasattr(model, "classes_") and hasattr(model, "predict")
     labels: list[Pair] = [(model.predict, FittedEstimator(predictor).predict, 0.0)] if classes else []
     probabilities: list[Pair] = (
@@ -140,9 +142,9 @@ def _margin_of_booster(booster: Any, rows: Any) -> Any:
     return booster.predict(matrix, output_margin=True)
 
 
-def _compare(model: Any, predictor: Predictor, rows: Column, found: tuple[Any, Any, float]) -> None:
+def _compare(model: Any, predictor: Predictor, rows: Column, answers: tuple[Any, Any, float]) -> None:
     """Refuse answers that differ, but for rounding."""
-    theirs, ours, close = found
+    theirs, ours, close = answers
     if theirs.ndim == 2 and ours.ndim == 1 and theirs.shape[1] == 2:
         theirs = theirs[:, 1]
     if theirs.shape != ours.shape:
@@ -162,7 +164,7 @@ def _compare(model: Any, predictor: Predictor, rows: Column, found: tuple[Any, A
 
 
 def _differing(model: Any, how: str) -> AdoptionError:
-    library = _library(model)
+    library = library_of(model)
     version = getattr(sys.modules.get(library), "__version__", "of unknown version")
     return AdoptionError(
         f"{type(model).__name__}: {library} {version} {how}; this version may mean something new. "
@@ -185,13 +187,16 @@ def _has_steps(predictor: Any) -> bool:
     made = predictor.preparation.operations if isinstance(predictor, PreparedPredictor) else ()
     answer = inner.only_answer
     return (
-        answer is None or bool(answer.blends) or bool(inner.bank.opaques) or any(len(each.reads) > 1 for each in made)
+        answer is None
+        or bool(answer.blends)
+        or bool(inner.bank.opaques)
+        or any(len(operation.reads) > 1 for operation in made)
     )
 
 
 def _has_coded_categories(model: Any, predictor: Predictor) -> bool:
     """Return whether a model of another library than scikit-learn has categories that are not texts."""
-    library = _library(model)
+    library = library_of(model)
     if library == "catboost":
         return bool(model.get_cat_feature_indices())
     booster = getattr(model, "booster_", None) or (model.get_booster() if hasattr(model, "get_booster") else model)
@@ -201,13 +206,6 @@ def _has_coded_categories(model: Any, predictor: Predictor) -> bool:
     return library == "xgboost" and (booster.feature_types or []).count("c") > len(predictor.categories)
 
 
-def _library(model: Any) -> str:
-    """Return the library of a model's class, or of its nearest base class in one."""
-    known = ("xgboost", "lightgbm", "catboost", "sklearn")
-    found = (base.__module__.split(".")[0] for base in type(model).__mro__)
-    return next((library for library in found if library in known), "")
-
-
 def _has(model: Any, method: str) -> bool:
     return callable(getattr(model, method, None))
 
@@ -215,5 +213,5 @@ def _has(model: Any, method: str) -> bool:
 def _flat(answers: Any) -> NDArray[Any]:
     """Return answers as one array; of several labels a row the probabilities of class 1."""
     if isinstance(answers, list) and len(answers) and np.ndim(answers[0]) == 2:
-        return np.column_stack([each[:, -1] for each in answers])
+        return np.column_stack([label[:, -1] for label in answers])
     return np.asarray(answers)

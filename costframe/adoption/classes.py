@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from costframe.adoption.foreign import library_of
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.predictor import Predictor
 
@@ -26,7 +27,7 @@ def require_probabilities(parameter: str, model: Any, expected: str = "a model")
 
 def labels_for(model: Any, classes: NDArray[Any]) -> NDArray[Any]:
     """Return the labels of the classes, (M,), for fitting this model: xgboost takes only numbers from zero."""
-    return np.arange(len(classes)) if type(model).__module__.split(".")[0] == "xgboost" else classes
+    return np.arange(len(classes)) if library_of(model) == "xgboost" else classes
 
 
 def classes_of(model: Any) -> Any:
@@ -63,7 +64,7 @@ def check_classes(model: Any, classes: NDArray[Any], parameter: str) -> None:
     if known is None or (adopted is not None and np.array_equal(adopted, np.arange(len(classes)))):
         return
     known = np.asarray(known)
-    unknown = [one for one in classes.tolist() if one not in set(known.tolist())]
+    unknown = [label for label in classes.tolist() if label not in set(known.tolist())]
     if unknown:
         owner = parameter if parameter.endswith("model") else f"{parameter} model"
         raise DataError(f"y: has the class {unknown[0]!r}, which the {owner} does not know: {known.tolist()}")

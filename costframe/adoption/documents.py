@@ -93,12 +93,12 @@ class Part:
     def number(self) -> float:
         """Return a finite number; a text that spells it will do."""
         try:
-            found = np.nan if isinstance(self.value, bool | list) else float(self.value)
+            number = np.nan if isinstance(self.value, bool | list) else float(self.value)
         except (TypeError, ValueError, OverflowError):
-            found = np.nan
-        if not np.isfinite(found):
+            number = np.nan
+        if not np.isfinite(number):
             raise self.refuse(f"expected a finite number, got {shown(self.value)}")
-        return found
+        return number
 
     def wholes(self, length: int | None = None, low: int = 0, high: int = _LARGEST) -> I8:
         """Return a list of whole numbers from `low` to `high`: int64 (length,)."""
@@ -126,7 +126,7 @@ class Part:
     def _array(self, length: int | None) -> NDArray[Any]:
         if length is not None and len(self) != length:
             raise self.refuse(f"expected {length:,} entries, got {len(self):,}")
-        if isinstance(self.value, list) and any(isinstance(one, list | str | Mapping) for one in self.value):
+        if isinstance(self.value, list) and any(isinstance(item, list | str | Mapping) for item in self.value):
             raise self.refuse("expected numbers, got something else in the list")
         try:
             array = np.asarray(self.value)

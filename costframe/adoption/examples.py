@@ -24,25 +24,25 @@ _TRIED = 1000  # rows in which some columns are of other kinds than most
 
 def known_values(model: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """Return values of columns, by name: categories that encoders and boosters inside a fitted model have met."""
-    found = {names[f]: list(known) for f, known in categories_inside(model, names).items()}
-    texts = set(found)  # names of columns of which texts are told, not only the numbers that stand for them
-    for each in everything_inside(model):
-        for name, values in _told(each):
+    known_by_name = {names[f]: list(known) for f, known in categories_inside(model, names).items()}
+    texts = set(known_by_name)  # names of columns of which texts are told, not only the numbers that stand for them
+    for part in everything_inside(model):
+        for name, values in _told(part):
             present = [value for value in values if not is_missing(value)]
             is_text = any(isinstance(value, str) for value in present)
-            if name in names and present and (name not in found or (is_text and name not in texts)):
-                found[name] = present
+            if name in names and present and (name not in known_by_name or (is_text and name not in texts)):
+                known_by_name[name] = present
                 texts |= {name} if is_text else set()
-    return found
+    return known_by_name
 
 
 def _told(model: Any) -> Iterator[tuple[str, list[Any]]]:
     """Yield the columns of which a fitted estimator tells categories, and these."""
     categories, names = getattr(model, "categories_", None), getattr(model, "feature_names_in_", None)
     if isinstance(categories, list) and names is not None and len(categories) == len(names):
-        yield from ((str(name), np.asarray(each).tolist()) for name, each in zip(names, categories, strict=True))
+        yield from ((str(name), np.asarray(known).tolist()) for name, known in zip(names, categories, strict=True))
     if isinstance(tables := getattr(model, "encoder_dict_", None), Mapping):  # of feature_engine
-        yield from ((str(name), list(each)) for name, each in tables.items() if isinstance(each, Mapping | list))
+        yield from ((str(name), list(known)) for name, known in tables.items() if isinstance(known, Mapping | list))
     for table in listed if isinstance(listed := getattr(model, "mapping", None), list) else ():  # of category_encoders
         if isinstance(table, Mapping) and hasattr(table.get("mapping"), "index"):
             yield str(table.get("col")), list(table["mapping"].index)
@@ -57,19 +57,19 @@ def _told(model: Any) -> Iterator[tuple[str, list[Any]]]:
 def may_crash(model: Any) -> bool:
     """Return whether a model, or one inside it, ends the process at some rows: CatBoost at vectors of another size."""
     fitted = (
-        each for each in everything_inside(model) if is_of(each, "catboost", "CatBoost") and not is_unfitted(each)
+        part for part in everything_inside(model) if is_of(part, "catboost", "CatBoost") and not is_unfitted(part)
     )
-    return any(len(each.get_embedding_feature_indices()) for each in fitted)
+    return any(len(part.get_embedding_feature_indices()) for part in fitted)
 
 
 def known_texts(model: Any) -> list[str]:
     """Return some texts that fitted attributes of a model, and of all inside it, hold, of whatever column."""
-    found: list[str] = []
-    for each in everything_inside(model):
-        for name, value in vars(each).items() if hasattr(each, "__dict__") else ():
+    texts: list[str] = []
+    for part in everything_inside(model):
+        for name, value in vars(part).items() if hasattr(part, "__dict__") else ():
             if name.endswith("_") and name != "feature_names_in_":
-                found += islice(_texts(value), _FEW)
-    return list(dict.fromkeys(found))[:_FEW]
+                texts += islice(_texts(value), _FEW)
+    return list(dict.fromkeys(texts))[:_FEW]
 
 
 def _texts(value: Any, depth: int = 0) -> Iterator[str]:
@@ -78,12 +78,12 @@ def _texts(value: Any, depth: int = 0) -> Iterator[str]:
     elif isinstance(value, Mapping) or (hasattr(value, "index") and hasattr(value, "iloc")):
         yield from (key for key in islice(value.keys(), _FEW) if isinstance(key, str))
         values = value.values() if isinstance(value, Mapping) else ()
-        for each in islice(values, _FEW) if depth < 2 else ():
-            yield from _texts(each, depth + 1)
+        for inner in islice(values, _FEW) if depth < 2 else ():
+            yield from _texts(inner, depth + 1)
     elif isinstance(value, list | tuple | set | frozenset | np.ndarray) and depth < 2:
         is_one = isinstance(value, np.ndarray) and not value.ndim
-        for each in islice(() if is_one else value, _FEW):
-            yield from _texts(each, depth + 1)
+        for inner in islice(() if is_one else value, _FEW):
+            yield from _texts(inner, depth + 1)
 
 
 def accepted_row(
@@ -104,7 +104,7 @@ def accepted_row(
         That of the first row, if the function takes none of those tried.
     """
     failed: Exception | None = None
-    for values in chain.from_iterable(_rows(columns, each, (*KINDS, *texts)) for each in known):
+    for values in chain.from_iterable(_rows(columns, opinion, (*KINDS, *texts)) for opinion in known):
         row = np.array([[AsGiven().number(value) for value in values]])
         try:
             return values, call(row)

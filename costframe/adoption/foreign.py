@@ -6,15 +6,27 @@ from typing import Any
 
 from costframe.core.errors import AdoptionError
 
+_LIBRARIES = ("lightgbm", "xgboost", "catboost", "sklearn")
+
 
 class OpaqueOnlyError(AdoptionError):
     """Error: a model can be adopted only as one opaque learner, which `costframe.adopt` then does."""
 
 
+def package_of(kind: type) -> str:
+    """Return the name of the package that defines a class."""
+    return kind.__module__.partition(".")[0]
+
+
+def library_of(model: object) -> str:
+    """Return the library of a model's class, or of a class from which it is derived; "" if it is of none known here."""
+    packages = set(map(package_of, type(model).__mro__))
+    return next((library for library in _LIBRARIES if library in packages), "")
+
+
 def is_of(model: object, library: str, *classes: str) -> bool:
     """Return whether a model is of one of these classes of a library, or derived from one, without importing it."""
-    bases = type(model).__mro__
-    return any(base.__name__ in classes and base.__module__.split(".")[0] == library for base in bases)
+    return any(base.__name__ in classes and package_of(base) == library for base in type(model).__mro__)
 
 
 def describe_error(error: Exception) -> str:
@@ -34,3 +46,8 @@ def is_unfitted(model: Any) -> bool:
     except (NotFittedError, TypeError):
         return True
     return False
+
+
+def refused(model: Any, why: str) -> OpaqueOnlyError:
+    """Return the error of a model that cannot be adopted part by part, only as one opaque learner."""
+    return OpaqueOnlyError(f"{type(model).__name__}: cannot be adopted part by part: {why}")

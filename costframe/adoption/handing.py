@@ -11,7 +11,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from costframe.adoption.foreign import is_of
+from costframe.adoption.foreign import is_of, package_of
 from costframe.adoption.inside import everything_inside
 from costframe.adoption.lightgbm import is_lightgbm
 from costframe.core.errors import CostframeError
@@ -36,8 +36,8 @@ class Handing:
 
     def ways(self, names: Sequence[str]) -> list[Handing]:
         """Return this and other ways to try: arrays or, for what may have been fitted on frames, with given names."""
-        found = [self] if self.names is not None else [self, evolve(self, names=tuple(names))]
-        return found + ([evolve(found[-1], library="polars")] if self.tries_polars and _has_polars() else [])
+        ways = [self] if self.names is not None else [self, evolve(self, names=tuple(names))]
+        return ways + ([evolve(ways[-1], library="polars")] if self.tries_polars and _has_polars() else [])
 
     def call(self, function: Callable[[Any], Any], rows: NDArray[Any] | GivenRows) -> Any:
         """Return what a function makes of rows.
@@ -91,15 +91,17 @@ def may_need_polars(model: Any) -> bool:
     LightGBM and CatBoost take others, too. LightGBM prints what it refuses of them, and CatBoost ends the process at a
     text or a date in a column of numbers.
     """
-    each = [*everything_inside(model)]
-    if any(is_of(one, "catboost", "CatBoost") for one in each):
+    if package_of(type(model)) in {"catboost", "lightgbm"}:
         return False
-    return not any(map(is_lightgbm, each)) or not all(is_lightgbm(one) or _is_plain(one) for one in each)
+    parts = [*everything_inside(model)]
+    if any(is_of(part, "catboost", "CatBoost") for part in parts):
+        return False
+    return not any(map(is_lightgbm, parts)) or not all(is_lightgbm(part) or _is_plain(part) for part in parts)
 
 
 def _is_plain(model: Any) -> bool:
     """Return whether an estimator is one of scikit-learn that calls no function of the user's."""
-    return type(model).__module__.split(".")[0] == "sklearn" and type(model).__name__ != "FunctionTransformer"
+    return package_of(type(model)) == "sklearn" and type(model).__name__ != "FunctionTransformer"
 
 
 def _of_polars(frame: Any) -> Any:

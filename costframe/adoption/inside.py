@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from costframe.adoption.foreign import is_unfitted
+from costframe.adoption.foreign import is_unfitted, package_of
 from costframe.adoption.lightgbm import is_lightgbm, pandas_categories
 from costframe.adoption.own import is_own, own_predictor
 from costframe.adoption.xgboost import is_xgboost
@@ -34,13 +34,13 @@ WRAPPERS = {
 
 def categories_inside(model: Any, names: Sequence[str]) -> dict[int, tuple[Any, ...]]:
     """Return the categories of columns, by number, that models of LightGBM and XGBoost inside a model keep."""
-    found: dict[int, tuple[Any, ...]] = {}
+    categories: dict[int, tuple[Any, ...]] = {}
     place = {name: f for f, name in enumerate(names)} | {name.replace(" ", "_"): f for f, name in enumerate(names)}
-    for each in everything_inside(model):
-        for name, known in _kept_categories(each).items():
+    for part in everything_inside(model):
+        for name, known in _kept_categories(part).items():
             if name in place and known:
-                found.setdefault(place[name], known)
-    return found
+                categories.setdefault(place[name], known)
+    return categories
 
 
 def _kept_categories(model: Any) -> dict[str, tuple[Any, ...]]:
@@ -61,22 +61,22 @@ def reads_numbers(model: Any) -> bool:
     So do scikit-learn's own, but for encoders and others that tell values by more.
     """
     name = type(model).__name__
-    if type(model).__module__.split(".")[0] != "sklearn" or name.startswith(_VALUES):
+    if package_of(type(model)) != "sklearn" or name.startswith(_VALUES):
         return False
     if name in _DOUBLES:
         return True
-    return all(reads_numbers(each) for each in estimators_inside(model))
+    return all(reads_numbers(part) for part in estimators_inside(model))
 
 
 def everything_inside(model: Any) -> Iterator[Any]:
     """Yield a model and all estimators and transformers inside it, once each."""
     waiting, seen = [model], set[int]()
     while waiting and len(seen) < _MOST:
-        each = waiting.pop(0)
-        if id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            waiting += estimators_inside(each)
+        part = waiting.pop(0)
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            waiting += estimators_inside(part)
 
 
 def estimators_inside(model: Any) -> list[Any]:
@@ -85,19 +85,19 @@ def estimators_inside(model: Any) -> list[Any]:
 
 
 def _estimators(values: Any, depth: int = 0) -> list[Any]:
-    found = list[Any]()
+    estimators = list[Any]()
     for value in values:
         if isinstance(value, Mapping) and depth < 3:
-            found += _estimators(value.values(), depth + 1)
+            estimators += _estimators(value.values(), depth + 1)
         elif (
             isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object)
         ) and depth < 3:
-            found += _estimators(value, depth + 1)
+            estimators += _estimators(value, depth + 1)
         elif hasattr(value, "calibrators"):  # a member of CalibratedClassifierCV, which is no estimator itself
-            found.append(value.estimator)
+            estimators.append(value.estimator)
         elif hasattr(value, "fit") and not isinstance(value, type):
-            found.append(value)
-    return found
+            estimators.append(value)
+    return estimators
 
 
 def inner_of(model: Any) -> Any:
@@ -119,12 +119,12 @@ def members_of(model: Any) -> list[Any]:
     if isinstance(steps, list) and steps and isinstance(steps[-1], tuple):
         return [steps[-1][1]]
     if hasattr(model, "calibrated_classifiers_"):
-        return [one.estimator for one in model.calibrated_classifiers_]
+        return [member.estimator for member in model.calibrated_classifiers_]
     several = getattr(model, "estimators_", None)
     if several is not None:
         return [*np.ravel(np.array(several, object))]
-    one = (getattr(model, name, None) for name in ("estimator_", "regressor_", "estimator"))
-    return [next((each for each in one if each is not None), None)]
+    attributes = (getattr(model, name, None) for name in ("estimator_", "regressor_", "estimator"))
+    return [next((member for member in attributes if member is not None), None)]
 
 
 def names_inside(model: Any) -> tuple[str, ...] | None:
@@ -145,8 +145,8 @@ def prices_inside(model: Any, names: Sequence[str]) -> CostModel | None:
 
     `names` are the columns that the model reads.
     """
-    found = [each.costs for each in map(own_predictor, everything_inside(model)) if each is not None]
-    priced = [each.without_errors() for each in found if each is not None]
-    if not priced or len(priced) < len(found) or any(each != priced[0] for each in priced):
+    predictors = [part for part in map(own_predictor, everything_inside(model)) if part is not None]
+    costs = [part.costs.without_errors() for part in predictors if part.costs is not None]
+    if not costs or len(costs) < len(predictors) or any(other != costs[0] for other in costs):
         return None
-    return priced[0] if set(names) <= {each.name for each in priced[0].features} else None
+    return costs[0] if set(names) <= {feature.name for feature in costs[0].features} else None

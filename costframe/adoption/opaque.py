@@ -100,7 +100,7 @@ def _of_model(model: Any, title: str, read: tuple[str, ...], names: Sequence[str
         raise AdoptionError(f"{title}: several labels a row cannot be adopted; adopt one classifier for each")
     if not hasattr(model, "predict"):
         return opaque_tree(title, model, names, columns, _probe(model, read, title))
-    method = next((one for one in _METHODS[:2] if classes is not None and hasattr(model, one)), "predict")
+    method = next((name for name in _METHODS[:2] if classes is not None and hasattr(model, name)), "predict")
     if fits_several(model):
         every, width = _tried(CallableModel.of(model, read, method), read, title)  # type: ignore[arg-type]
         return opaque_tree(title, every, names, columns, width)
@@ -125,19 +125,19 @@ def _read(
     model: Any, features: Sequence[str] | None, feature_names: Sequence[str] | None, title: str
 ) -> tuple[str, ...]:
     """Return the columns that a model reads, in its order."""
-    count, own = getattr(model, "n_features_in_", None), names_inside(model)
-    if own is not None and count not in {None, len(own)}:  # of some columns
-        own = None
+    count, known = getattr(model, "n_features_in_", None), names_inside(model)
+    if known is not None and count not in {None, len(known)}:  # of some columns
+        known = None
     given = feature_names if features is None else tuple(features)
-    if own is not None and given is not None:
-        missing = set(own).difference(given)
-        if not missing and (features is None or len(own) == len(given)):
-            return own
-    if own is None and given is None and count is None:
+    if known is not None and given is not None:
+        missing = set(known).difference(given)
+        if not missing and (features is None or len(known) == len(given)):
+            return known
+    if known is None and given is None and count is None:
         raise AdoptionError(f"{title}: does not say what it reads; name its features, features=[...]")
     if count is None:
-        count = len(given if own is None else own)  # type: ignore[arg-type] # one of them is there
-    return choose_names(given, own, count, title)
+        count = len(given if known is None else known)  # type: ignore[arg-type] # one of them is there
+    return choose_names(given, known, count, title)
 
 
 def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTree:

@@ -20,8 +20,8 @@ from costframe.training.shell import CostAwareEstimator
 
 def own_predictor(model: Any) -> Predictor | None:
     """Return the predictor of a fitted estimator or search of costframe, a predictor as it is; None for others."""
-    found = model if isinstance(model, Predictor) else getattr(model, "predictor_", None)
-    return found if isinstance(found, Predictor) else None
+    predictor = model if isinstance(model, Predictor) else getattr(model, "predictor_", None)
+    return predictor if isinstance(predictor, Predictor) else None
 
 
 def is_own(model: Any) -> bool:
@@ -61,26 +61,26 @@ def renamed(predictor: Predictor, names: Sequence[str]) -> Predictor:
     names = tuple(map(str, names))
     if predictor.feature_names == names:
         return predictor
-    own = predictor.feature_names
-    if len(own) == len(names):
+    old_names = predictor.feature_names
+    if len(old_names) == len(names):
         if isinstance(predictor, StageTree):
-            costs = _renamed_prices(predictor.costs, own, names)
+            costs = _renamed_prices(predictor.costs, old_names, names)
             return evolve(predictor, bank=predictor.bank.renamed(names), costs=costs)
         if isinstance(predictor, PlannedPredictor):
             further = predictor.gains_bank.feature_names[len(names) :]
             banks = predictor.bank.renamed(names), predictor.gains_bank.renamed((*names, *further))
-            costs = _renamed_prices(predictor.costs, own, names)
+            costs = _renamed_prices(predictor.costs, old_names, names)
             return evolve(predictor, bank=banks[0], gains_bank=banks[1], costs=costs)
     raise AdoptionError(
-        f"{type(predictor).__name__}: its features are {own}, but the steps before it make {names}; train it with "
-        "costs.through(...) of these steps"
+        f"{type(predictor).__name__}: its features are {old_names}, but the steps before it make {names}; train it "
+        "with costs.through(...) of these steps"
     )
 
 
-def _renamed_prices(costs: CostModel | None, own: Sequence[str], names: Sequence[str]) -> CostModel | None:
+def _renamed_prices(costs: CostModel | None, old_names: Sequence[str], names: Sequence[str]) -> CostModel | None:
     """Return prices of columns with other names."""
     if costs is None:
         return None
-    price, new = {each.name: each for each in costs.features}, dict(zip(own, names, strict=True))
+    price, new = {feature.name: feature for feature in costs.features}, dict(zip(old_names, names, strict=True))
     features = tuple(evolve(price[old], name=name) for old, name in new.items())
     return evolve(costs, features=features, errors=None if costs.errors is None else costs.errors.renamed(new))

@@ -43,21 +43,21 @@ def tested_values(predictor: Predictor) -> list[Column] | None:
     if isinstance(predictor, PreparedPredictor):
         _keep_allowed(predictor.preparation, values)
     spread = np.concatenate([np.arange(-2.0, 3.0), np.random.default_rng(2).normal(size=8)])
-    return [np.unique(each) if len(each) else spread for each in values]
+    return [np.unique(column) if len(column) else spread for column in values]
 
 
 def _keep_allowed(preparation: Preparation, values: list[Column]) -> None:
     """Keep those values of raw columns that the checks of a preparation allow."""
-    for each in preparation.operations:
-        f = each.reads[0] if each.reads else -1
-        if getattr(each, "kind", "") not in CHECKS or not 0 <= f < len(values):
+    for check in preparation.operations:
+        f = check.reads[0] if check.reads else -1
+        if getattr(check, "kind", "") not in CHECKS or not 0 <= f < len(values):
             continue
-        numbers = each.numbers[np.isfinite(each.numbers)]  # type: ignore[union-attr] # as no opaque one is a check
-        if each.kind == "known":  # type: ignore[union-attr] # as above
+        numbers = check.numbers[np.isfinite(check.numbers)]  # type: ignore[union-attr] # as no opaque one is a check
+        if check.kind == "known":  # type: ignore[union-attr] # as above
             values[f] = numbers
         else:
             values[f] = np.append(values[f], np.arange(1.0, 4.0))
-            values[f] = values[f][(values[f] >= each.numbers[0]) & (values[f] <= each.numbers[1])]  # type: ignore[union-attr]
+            values[f] = values[f][(values[f] >= check.numbers[0]) & (values[f] <= check.numbers[1])]  # type: ignore[union-attr]
 
 
 def _tested(bank: WeakLearnerBank) -> list[Column]:
@@ -69,8 +69,8 @@ def _tested(bank: WeakLearnerBank) -> list[Column]:
     feature = np.concatenate([trees.feature[inner]] * 2 + [np.repeat(trees.feature, trees.category_count)])
     values = np.concatenate([limits, np.nextafter(limits, np.inf), trees.categories])
     order = np.argsort(feature, kind="stable")
-    found = np.split(values[order], np.searchsorted(feature[order], np.arange(1, n_features)))
-    return [each[np.isfinite(each)] for each in found]
+    columns = np.split(values[order], np.searchsorted(feature[order], np.arange(1, n_features)))
+    return [column[np.isfinite(column)] for column in columns]
 
 
 def _raw(prepared: PreparedPredictor, made: list[Column]) -> list[Column]:
@@ -83,26 +83,26 @@ def _raw(prepared: PreparedPredictor, made: list[Column]) -> list[Column]:
             first += 1
     raw: list[list[Column]] = [[np.empty(0)] for _ in prepared.feature_names]
     for column, values in zip(preparation.outputs, made, strict=True):
-        at, found = column, [values]
+        at, parts = column, [values]
         while at in maker and len(maker[at].reads) == 1:
-            found = _before(maker[at], found)
+            parts = _before(maker[at], parts)
             at = maker[at].reads[0]
         if at < len(raw):
-            raw[at] += found
-    return [np.concatenate(each) for each in raw]
+            raw[at] += parts
+    return [np.concatenate(parts_of_column) for parts_of_column in raw]
 
 
-def _before(operation: Operation | OpaqueOperation, found: list[Column]) -> list[Column]:
+def _before(operation: Operation | OpaqueOperation, made: list[Column]) -> list[Column]:
     """Return values of a column from which an operation makes some values, or at which it changes."""
     kind, numbers = getattr(operation, "kind", ""), getattr(operation, "numbers", np.empty(0))
     if kind in _INVERSE:
         with np.errstate(all="ignore"):
-            near = [_INVERSE[kind](values, float(numbers[0])) for values in found]
-        found = [values[np.isfinite(values)] for values in near]
+            near = [_INVERSE[kind](values, float(numbers[0])) for values in made]
+        made = [values[np.isfinite(values)] for values in near]
     elif kind in {"lookup", "replace"}:
         table = numbers[kind == "lookup" :]
         keys = table[: len(table) // 2]
-        found = [keys[np.isfinite(keys)], *(found if kind == "replace" else [])]
+        made = [keys[np.isfinite(keys)], *(made if kind == "replace" else [])]
     elif kind in {"bin", "greater"}:
-        found = [numbers, np.nextafter(numbers, np.inf)]
-    return found
+        made = [numbers, np.nextafter(numbers, np.inf)]
+    return made

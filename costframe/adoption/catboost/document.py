@@ -54,8 +54,8 @@ def _groups(info: Part) -> Iterator[tuple[Feature | None, SplitGroup]]:
         )
         yield feature, SplitGroup(feature, (values % 2**32).astype(np.float64))
     for part in _listed(info, "ctrs"):
-        elements = [each for each in _listed(part, "elements") if each.has("cat_feature_index")]
-        used = [names.get(each.get("cat_feature_index").whole(), "unknown") for each in elements]
+        elements = [element for element in _listed(part, "elements") if element.has("cat_feature_index")]
+        used = [names.get(element.get("cat_feature_index").whole(), "unknown") for element in elements]
         yield None, SplitGroup(None, part.get("borders").reals(), reason=ctr_reason(used))
 
 
@@ -76,7 +76,7 @@ def _round(borders: Any) -> F8:
 
 
 def _symmetric(part: Part, splits: Splits) -> SymmetricForest:
-    depths, found, width = list[int](), list[Part](), 0
+    depths, tests, width = list[int](), list[Part](), 0
     rows: list[F8] = []
     for tree in part.items():
         levels, outputs = list(_listed(tree, "splits")), tree.get("leaf_values").reals()
@@ -88,10 +88,10 @@ def _symmetric(part: Part, splits: Splits) -> SymmetricForest:
                 f"got {len(levels)} splits and {len(outputs):,} leaf values"
             )
         depths.append(len(levels))
-        found += levels
+        tests += levels
         rows.append(outputs.reshape(leaves, width))
     _check_trees(part, len(depths))
-    return SymmetricForest(np.array(depths, np.int64), _numbers(found, splits), np.concatenate(rows))
+    return SymmetricForest(np.array(depths, np.int64), _numbers(tests, splits), np.concatenate(rows))
 
 
 def _check_trees(part: Part, count: int) -> None:
@@ -101,7 +101,7 @@ def _check_trees(part: Part, count: int) -> None:
 
 def _free(part: Part, splits: Splits) -> Forest:
     first, left, right, leaf = [0], list[int](), list[int](), list[int]()
-    found, outputs, width = list[Part](), list[Any](), 0
+    tests, outputs, width = list[Part](), list[Any](), 0
     for tree in part.items():
         below = [(tree.value, left, -1)]  # nodes to come: content, and where their parent names them
         while below:
@@ -110,9 +110,9 @@ def _free(part: Part, splits: Splits) -> Forest:
                 side[parent] = len(left) - first[-1]
             node = Part(value, tree.where)
             inner = not node.has("value")
-            leaf.append(-1 if inner else len(leaf) - len(found))
+            leaf.append(-1 if inner else len(leaf) - len(tests))
             if inner:
-                found.append(node.get("split"))
+                tests.append(node.get("split"))
                 below += [(node.get("right").value, right, len(left)), (node.get("left").value, left, len(left))]
             else:
                 row = value["value"] if isinstance(value["value"], list) else [value["value"]]
@@ -125,15 +125,15 @@ def _free(part: Part, splits: Splits) -> Forest:
         first.append(len(left))
     _check_trees(part, len(first) - 1)
     split = np.full(len(left), -1)
-    split[np.array(leaf) < 0] = _numbers(found, splits)
+    split[np.array(leaf) < 0] = _numbers(tests, splits)
     values = Part(outputs, part.where).reals().reshape(-1, width)
     return Forest(np.array(first), np.array(left), np.array(right), split, np.array(leaf), values)
 
 
-def _numbers(found: list[Part], splits: Splits) -> I8:
+def _numbers(tests: list[Part], splits: Splits) -> I8:
     """Return the number of each split; refuse one whose feature or value is not the one of its number."""
     numbers = []
-    for split in found:
+    for split in tests:
         number = split.get("split_index").whole()
         splits.check_used(np.array([number]), split.where)
         numbers.append(number)

@@ -34,8 +34,8 @@ _LABELS = {"Integer": np.int64, "Float": np.float64, "String": np.str_, "Boolean
 def _read_loss(info: Part) -> str:
     """Return the name of the loss that a model was trained for, "" if it is not said, as for sums of models."""
     params = _document(info, "params")
-    found = _document(info if params is None or not params.has("loss_function") else params, "loss_function")
-    return "" if found is None else found.get("type").text()
+    loss = _document(info if params is None or not params.has("loss_function") else params, "loss_function")
+    return "" if loss is None else loss.get("type").text()
 
 
 def read_link(info: Part, n_outputs: int) -> str:

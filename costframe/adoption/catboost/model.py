@@ -43,7 +43,7 @@ class CatBoostModel:
 
     def __attrs_post_init__(self) -> None:
         columns = [feature.column for feature in self.features]
-        if any(one >= other for one, other in pairwise(columns)):
+        if any(column >= following for column, following in pairwise(columns)):
             raise AdoptionError(f"{self.where}: two features are at the same column")
         if not columns or columns[0] < 0 or columns[-1] >= len(columns) + _UNLISTED:
             raise AdoptionError(
@@ -76,7 +76,9 @@ def build_predictor(model: CatBoostModel, feature_names: Sequence[str] | None) -
     if constant:  # CatBoost adds the bias last, and so does a leaf after all trees
         leaf = TreeTable.single([-1], [np.nan], [False], [-1], [-1], model.bias[None])
         table = TreeTable.concatenate([table, leaf])
-    hashed = dict.fromkeys([names[one.column] for one in model.features if one.kind == CATEGORICAL], HashedLabels())
+    hashed = dict.fromkeys(
+        [names[feature.column] for feature in model.features if feature.kind == CATEGORICAL], HashedLabels()
+    )
     weights = np.tile(np.eye(width), (len(table), 1))
     link = "identity" if model.link == LOG_SIGMA else model.link
     tree = one_answer(table, names, weights, np.zeros(width), link, hashed, classes=model.classes, cut=model.cut)

@@ -63,18 +63,18 @@ class Splits:
         sizes = np.array([len(group.values) for group in groups], np.int64)
         first = np.cumsum(sizes) - sizes
 
-        def each(values: list[Any], dtype: type[np.generic]) -> NDArray[Any]:
+        def by_split(values: list[Any], dtype: type[np.generic]) -> NDArray[Any]:
             return np.repeat(np.array(values, dtype), sizes)
 
         value = np.concatenate([np.empty(0), *(group.values for group in groups)])
-        categorical = each(
+        categorical = by_split(
             [group.feature is not None and group.feature.kind == CATEGORICAL for group in groups], np.bool_
         )
         # NaN like infinity does not pass a border that is infinite itself
-        missing_left = ~each([group.nan_right for group in groups], np.bool_) | (value == np.inf)
+        missing_left = ~by_split([group.nan_right for group in groups], np.bool_) | (value == np.inf)
         return cls(
-            each([-1 if group.feature is None else group.feature.column for group in groups], np.int64),
-            each([-1 if group.feature is None else group.feature.index for group in groups], np.int64),
+            by_split([-1 if group.feature is None else group.feature.column for group in groups], np.int64),
+            by_split([-1 if group.feature is None else group.feature.index for group in groups], np.int64),
             value,
             categorical,
             np.where(categorical, np.nan, float32_at_most(value)),

@@ -56,19 +56,19 @@ def expand(trees: SymmetricForest, splits: Splits) -> Forest:
     for depth in np.unique(trees.depth).tolist():
         of = np.flatnonzero(trees.depth == depth)
         levels = trees.split[first_split[of][:, None] + np.arange(depth)]
-        kept, left, right = _prune(levels, splits)
-        node = np.arange(kept.shape[1])
+        stays, left, right = _prune(levels, splits)
+        node = np.arange(stays.shape[1])
         inner = node < 2**depth - 1
         level = np.frexp(node[inner] + 1)[1] - 1
-        split, leaf = np.full(kept.shape, -1, np.int32), np.full(kept.shape, -1, np.int32)
+        split, leaf = np.full(stays.shape, -1, np.int32), np.full(stays.shape, -1, np.int32)
         split[:, inner] = levels[:, level]
         leaf[:, ~inner] = first_leaf[of][:, None] + np.arange(2**depth)
-        count[of] = kept.sum(axis=1)
-        tree = np.broadcast_to(of[:, None], kept.shape)
-        parts.append([each[kept] for each in (tree, left, right, split, leaf)])
-    tree, *nodes = (np.concatenate(each) for each in zip(*parts, strict=True))
+        count[of] = stays.sum(axis=1)
+        tree = np.broadcast_to(of[:, None], stays.shape)
+        parts.append([values[stays] for values in (tree, left, right, split, leaf)])
+    tree, *nodes = (np.concatenate(values) for values in zip(*parts, strict=True))
     order = np.argsort(tree, kind="stable")
-    left, right, split, leaf = (each[order] for each in nodes)
+    left, right, split, leaf = (values[order] for values in nodes)
     return Forest(np.append(0, np.cumsum(count)), left, right, split, leaf, trees.outputs)
 
 
@@ -88,16 +88,16 @@ def _prune(levels: I8, splits: Splits) -> tuple[B1, NDArray[np.int32], NDArray[n
         child[0][:, here], child[1][:, here] = low, high
         goes_left, goes_right = _decided(levels, level, splits)
         target[:, here] = np.where(goes_left, low, np.where(goes_right, high, target[:, here]))
-    kept = np.zeros((n_trees, width), np.bool_)
-    kept[:, 0] = True
+    stays = np.zeros((n_trees, width), np.bool_)
+    stays[:, 0] = True
     for level in range(depth):
-        tree, node = np.nonzero(kept[:, _nodes(level)])
+        tree, node = np.nonzero(stays[:, _nodes(level)])
         node += 2**level - 1
         for side in child:
-            kept[tree, side[tree, node]] = True
-    number = np.cumsum(kept, axis=1, dtype=np.int32) - 1
+            stays[tree, side[tree, node]] = True
+    number = np.cumsum(stays, axis=1, dtype=np.int32) - 1
     left, right = (np.where(side < 0, -1, np.take_along_axis(number, side, axis=1)) for side in child)
-    return kept, left, right
+    return stays, left, right
 
 
 def _nodes(level: int) -> slice:

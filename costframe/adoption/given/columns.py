@@ -31,7 +31,7 @@ class GivenColumns:
         if (
             isinstance(wanted, str)
             or not isinstance(wanted, Iterable)
-            or not all(isinstance(one, str) for one in wanted)
+            or not all(isinstance(name, str) for name in wanted)
         ):
             raise ParameterError(f"{parameter}: expected a list of feature names, got {shown(wanted)}")
         listed = list(dict.fromkeys(wanted))
@@ -45,19 +45,19 @@ class GivenColumns:
         """Names of the columns for a model."""
         return tuple(self.names[f] for f in self.given)
 
-    def read_by(self, own: Sequence[str]) -> GivenColumns:
+    def read_by(self, read: Sequence[str]) -> GivenColumns:
         """Return the columns that a model names; refuse names that the data lack, or that the user left out."""
-        _check_priced(f"{self.parameter}: it reads", own, self.names)
-        further = [name for name in own if name not in set(self.given_names)]
+        _check_priced(f"{self.parameter}: it reads", read, self.names)
+        further = [name for name in read if name not in set(self.given_names)]
         if further:
             raise DataError(f"{self.parameter}: it reads {further[0]!r}, which is not among its features")
-        return evolve(self, given=tuple(self.names.index(name) for name in own))
+        return evolve(self, given=tuple(self.names.index(name) for name in read))
 
     def of_model(self, model: Any) -> GivenColumns:
         """Return the columns that a fitted model names, else these; refuse other names, or another number."""
-        own = getattr(model, "feature_names_in_", None)
-        if own is not None and all(isinstance(name, str) for name in own):
-            return self.read_by([str(name) for name in own])
+        read = getattr(model, "feature_names_in_", None)
+        if read is not None and all(isinstance(name, str) for name in read):
+            return self.read_by([str(name) for name in read])
         count = getattr(model, "n_features_in_", len(self.given))
         if count != len(self.given):
             raise DataError(

@@ -35,10 +35,10 @@ _PREFITTED = (
 def _of_numbers(tree: StageTree, data: TrainingData, parameter: str) -> StageTree:
     """Let a tree read the numbers of the data's labels; refuse other labels."""
     for name in (tree.feature_names[f] for f in tree.bank.read):
-        own, labels = tree.categories.get(name), data.categories.get(name)
-        if isinstance(own, tuple) and isinstance(labels, tuple) and own != labels:
+        known, labels = tree.categories.get(name), data.categories.get(name)
+        if isinstance(known, tuple) and isinstance(labels, tuple) and known != labels:
             raise ParameterError(
-                f"{parameter}: reads {name!r} with the labels {quote_names(own)}, X has {quote_names(labels)}; "
+                f"{parameter}: reads {name!r} with the labels {quote_names(known)}, X has {quote_names(labels)}; "
                 "give `cf.adopt` of it, whose labels X then takes"
             )
     return tree.with_categories({})
@@ -116,21 +116,21 @@ class GivenModel:
         """Predict each row by a model fitted without it and its copies: probabilities, (n,) or (n, M)."""
         rows, parameter, n_classes = data.train, self.columns.parameter, len(self.classes)
         fold = deal_folds(rows, data, FOLDS)[1]
-        found = np.empty(len(rows) if n_classes == 2 else (len(rows), n_classes))
+        proba = np.empty(len(rows) if n_classes == 2 else (len(rows), n_classes))
         for number in range(FOLDS):
             inside = fold == number
             if not inside.any():
                 continue
             left = rows.take(~inside)
-            counts = [np.bincount(each.y, minlength=n_classes) for each in (rows, left)]
+            counts = [np.bincount(part.y, minlength=n_classes) for part in (rows, left)]
             absent = np.flatnonzero((counts[0] > 0) & (counts[1] == 0))
             if len(absent):
                 raise DataError(
                     f"y: class number {int(absent[0])} has too few different rows for {FOLDS} folds; give the "
                     f"probabilities as {parameter}_proba"
                 )
-            found[inside] = predict_checked(fit(left)[1], rows.X[inside], "rows out of fold", parameter)
-        return found
+            proba[inside] = predict_checked(fit(left)[1], rows.X[inside], "rows out of fold", parameter)
+        return proba
 
     def _with_validation(self, model: Any, tree: StageTree, proba: F8, data: TrainingData) -> FittedModel:
         valid = None

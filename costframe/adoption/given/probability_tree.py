@@ -44,12 +44,12 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
         tree = with_types_of(tree, columns.types)
         return _without_blends(_of_columns(_two_sided(tree, n_classes, columns.parameter), columns), columns, n_classes)
     if isinstance(model, Predictor):
-        given = {name: each for name, each in columns.types.items() if model.categories.get(name) == AsGiven()}
+        given = {name: kind for name, kind in columns.types.items() if model.categories.get(name) == AsGiven()}
         return with_types_of(_opaque(OfPredictor(model), columns.read_by(model.feature_names), n_classes), given)
     if hasattr(model, "predict_proba"):
-        own = columns.of_model(model)
-        called = CallableModel.of(model, own.given_names, "predict_proba")
-        return with_types_of(_opaque(called, own, n_classes), own.types)
+        read = columns.of_model(model)
+        called = CallableModel.of(model, read.given_names, "predict_proba")
+        return with_types_of(_opaque(called, read, n_classes), read.types)
     if callable(model) and not hasattr(model, "predict"):
         return _opaque(model, columns, n_classes)
     raise ParameterError(
@@ -60,29 +60,31 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
 
 def _adopted(model: Any, columns: GivenColumns) -> StageTree | None:
     """Adopt a model with the data's names; return None if no plugin can adopt it exactly."""
-    own = getattr(model, "feature_names_in_", None)
-    names = columns.of_model(model).given_names if own is not None or hasattr(model, "n_features_in_") else None
+    fitted_names = getattr(model, "feature_names_in_", None)
+    names = (
+        columns.of_model(model).given_names if fitted_names is not None or hasattr(model, "n_features_in_") else None
+    )
     try:
-        found = registry().adopt(model, names)
-        if isinstance(found, StageTree):
-            check_answers(model, found)
+        predictor = registry().adopt(model, names)
+        if isinstance(predictor, StageTree):
+            check_answers(model, predictor)
     except AdoptionError:
         if not hasattr(model, "predict_proba"):
             raise
         return None
-    return found if isinstance(found, StageTree) else None
+    return predictor if isinstance(predictor, StageTree) else None
 
 
 def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
     """Let a tree read the data's columns: by name, or by position if its model had no names."""
     names = columns.names
-    own = [tree.feature_names[f] for f in tree.bank.read]
-    unknown = [name for name in own if name not in set(names)]
+    read = [tree.feature_names[f] for f in tree.bank.read]
+    unknown = [name for name in read if name not in set(names)]
     given = columns.given_names
     if unknown and len(tree.feature_names) == len(given) and is_unnamed(tree.feature_names):
         tree = StageTree(evolve(tree.bank, feature_names=given, categories={}), tree.stages)
     else:
-        columns.read_by(own)
+        columns.read_by(read)
     return StageTree(tree.bank.with_features(names), tree.stages)
 
 
@@ -91,10 +93,10 @@ def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> S
 
     What tells its classes is left out: the whole has other probabilities, and the likeliest class.
     """
-    own = tree.only_answer
-    if own is None or not own.is_alone:
+    whole = tree.only_answer
+    if whole is None or not whole.is_alone:
         return tree
-    if not (answer := own.divided()).blends:
+    if not (answer := whole.divided()).blends:
         return StageTree(tree.bank, (answer.by_predictions(),))
     read = tree.bank.read
     alone = StageTree(tree.bank.with_features([tree.feature_names[f] for f in read]), tree.stages)
@@ -149,7 +151,7 @@ def with_types_of(tree: StageTree, types: Mapping[str, ColumnType]) -> StageTree
     """Let the opaque learners of a tree read columns of the types that they had in training."""
     if not types or not tree.bank.opaques:
         return tree
-    read = [tuple(types.get(tree.feature_names[f]) for f in each.features) for each in tree.bank.opaques]
+    read = [tuple(types.get(tree.feature_names[f]) for f in learner.features) for learner in tree.bank.opaques]
     pairs = zip(tree.bank.opaques, read, strict=True)
-    opaques = [evolve(each, function=_OfTypes(each.function, own)) for each, own in pairs]
+    opaques = [evolve(learner, function=_OfTypes(learner.function, kinds)) for learner, kinds in pairs]
     return evolve(tree, bank=evolve(tree.bank, opaques=opaques))

@@ -76,8 +76,8 @@ def place_lists(model: SavedModel) -> list[int]:
         raise AdoptionError(f"{model.where}: has too many lists of pandas' categories to place them; {_HELP}")
     sizes = np.array(lists)
     ways = [np.eye(1, len(lists) + 1, dtype=np.int8)[0]]
-    for f, each in enumerate(ranges):
-        given = np.concatenate([[0], ways[-1][:-1] * (sizes > _largest_code(each))])
+    for f, seen in enumerate(ranges):
+        given = np.concatenate([[0], ways[-1][:-1] * (sizes > _largest_code(seen))])
         ways.append(np.minimum(given + (0 if f in model.categorical else ways[-1]), 2).astype(np.int8))
     if ways[-1][-1] != 1:
         raise AdoptionError(
@@ -93,12 +93,12 @@ def place_lists(model: SavedModel) -> list[int]:
     return columns[::-1]
 
 
-def _largest_code(each: Range) -> float:
+def _largest_code(seen: Range) -> float:
     """Return the largest code that a feature had in training, infinity if its values were no codes."""
-    if isinstance(each, tuple):
-        low, high = each
+    if isinstance(seen, tuple):
+        low, high = seen
         return high if low >= 0 and low.is_integer() and high.is_integer() else np.inf
-    return max(each) if each else -1.0
+    return max(seen) if seen else -1.0
 
 
 def _refuse_twins(model: SavedModel, f: int, meanings: Meanings, columns: Sequence[int]) -> None:
@@ -111,7 +111,7 @@ def _refuse_twins(model: SavedModel, f: int, meanings: Meanings, columns: Sequen
     count = len(numbers)
     if np.array_equal(numbers, np.arange(count)):
         return
-    twins = [g for g, each in enumerate(model.ranges) if isinstance(each, tuple) and each == (0.0, count - 1.0)]
+    twins = [g for g, seen in enumerate(model.ranges) if isinstance(seen, tuple) and seen == (0.0, count - 1.0)]
     names = [model.names[g] for g in twins if g not in columns]
     if names:
         raise AdoptionError(

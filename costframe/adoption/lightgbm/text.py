@@ -207,9 +207,9 @@ def _with_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedMo
         return model
     ranges = [_read_range(word) for word in head.get("feature_infos").text().split()]
     told = ",".join(line for line in after if line.startswith("[categorical_feature:"))
-    own = {int(column) for column in re.findall("[0-9]{1,9}", told)}
-    own |= {f for f, each in enumerate(ranges) if isinstance(each, list)}
-    return evolve(model, labels=labels, ranges=ranges, categorical=frozenset(own))
+    coded = {int(column) for column in re.findall("[0-9]{1,9}", told)}
+    coded |= {f for f, seen in enumerate(ranges) if isinstance(seen, list)}
+    return evolve(model, labels=labels, ranges=ranges, categorical=frozenset(coded))
 
 
 def _read_labels(part: Part, model: SavedModel) -> list[list[Any]]:
@@ -219,7 +219,7 @@ def _read_labels(part: Part, model: SavedModel) -> list[list[Any]]:
     if len(part) > model.n_features:
         raise part.refuse(f"expected lists for at most {model.n_features:,} features, got {len(part):,}")
     lists = list(part.items())
-    return [each.value for each in lists if len(each) >= 0]  # what is no list is refused by its length
+    return [labels.value for labels in lists if len(labels) >= 0]  # what is no list is refused by its length
 
 
 def _read_range(word: str) -> Range:

@@ -75,10 +75,10 @@ class CallableTransformer(ReadsGiven):
 def _numbers(made: Any) -> F8:
     """Return a frame of pandas as numbers, NaN for each missing value."""
     try:
-        found: F8 = made.to_numpy(np.float64, na_value=np.nan)
+        numbers: F8 = made.to_numpy(np.float64, na_value=np.nan)
     except TypeError:  # pd.NA by itself, of an inquiry, is an object
-        found = made.astype(object).where(made.notna(), np.nan).to_numpy(np.float64)
-    return found
+        numbers = made.astype(object).where(made.notna(), np.nan).to_numpy(np.float64)
+    return numbers
 
 
 def try_called(
@@ -132,7 +132,9 @@ def try_transformer(transformer: Any, count: int, form: Callable[..., Any] | Non
     known, handing = getattr(transformer, "categories_", None), Handing.of(transformer, count)
     rows: list[Any] = [np.full((1, count), value) for value in (0.0, 1.0)]
     if known is not None and all(map(len, known)):
-        rows = [restore_together(np.array([[AsGiven().number(np.asarray(each).tolist()[0]) for each in known]]))]
+        rows = [
+            restore_together(np.array([[AsGiven().number(np.asarray(categories).tolist()[0]) for categories in known]]))
+        ]
     for row in rows:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of names that the row lacks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import accumulate, count
+from itertools import accumulate
 from numbers import Real
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import ArrayLike
 
+from costframe.adoption.names import free_name
 from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError, shown
 from costframe.core.tables.as_given import AsGiven
@@ -105,7 +106,7 @@ class Recipe:
     def require_within(self, columns: Iterable[int], low: float, high: float, *, missing: bool) -> None:
         """Refuse numbers below a lowest or above a highest one in some columns, and NaN if it is not allowed."""
         limits = np.array([low, high, missing])
-        for column in (each for each in columns if each not in self._own):  # others have texts as they are
+        for column in (column for column in columns if column not in self._own):  # others have texts as they are
             extremes = self._extremes.get(column)  # a check that can refuse nothing is left out
             if extremes is None or CHECKS["within"](extremes, limits) is not None:
                 self.apply("within", column, numbers=limits)
@@ -162,7 +163,7 @@ class Recipe:
     def finish(self, outputs: Sequence[int], names: Sequence[str]) -> Preparation:
         """Return the preparation that makes some columns, by the operations that they need."""
         listed = {
-            f: (*labels, ONLY if any(labels is each for each in self._closed) else OTHER)
+            f: (*labels, ONLY if any(labels is closed for closed in self._closed) else OTHER)
             for f, labels in self._labels.items()
             if f < len(self.names)
         }
@@ -171,20 +172,21 @@ class Recipe:
 
     def _needed(self, outputs: Sequence[int]) -> tuple[list[Operation | OpaqueOperation], list[int]]:
         """Return the operations behind some columns, with different names of opaque ones, and the columns' places."""
-        first = list(accumulate((each.width for each in self._operations), initial=len(self.names)))
-        wanted, kept = set(outputs), list[int]()
+        first = list(accumulate((operation.width for operation in self._operations), initial=len(self.names)))
+        wanted, numbers = set(outputs), list[int]()
         for number in reversed(range(len(self._operations))):
             if not wanted.isdisjoint(range(first[number], first[number + 1])):
-                kept.append(number)
+                numbers.append(number)
                 wanted.update(self._operations[number].reads)
-        checks = (number for number, each in enumerate(self._operations) if not each.width and each.reads[0] in wanted)
-        kept = sorted([*kept, *checks], reverse=True)
+        pairs = enumerate(self._operations)
+        checks = (number for number, check in pairs if not check.width and check.reads[0] in wanted)
+        numbers = sorted([*numbers, *checks], reverse=True)
         place = {column: column for column in range(len(self.names))}
         needed, titles = list[Operation | OpaqueOperation](), set[str]()
-        for number in reversed(kept):
+        for number in reversed(numbers):
             operation = self._operations[number]
             if isinstance(operation, OpaqueOperation):
-                operation = evolve(operation, name=_free(operation.name, titles))
+                operation = evolve(operation, name=free_name(operation.name, titles))
                 titles.add(operation.name)
             needed.append(evolve(operation, reads=[place[column] for column in operation.reads]))
             for column in range(first[number], first[number + 1]):
@@ -236,11 +238,6 @@ class _Hashed:
     def number(self, text: str) -> float:
         """Return the number of a text."""
         return AsGiven(plain=True).number(text)
-
-
-def _free(name: str, titles: Collection[str]) -> str:
-    """Return a name that is not taken: the given one, or "name 2" and so on."""
-    return next(title for n in count(1) if (title := name if n == 1 else f"{name} {n}") not in titles)
 
 
 def _is_number(value: object) -> bool:

@@ -36,7 +36,9 @@ def over_sparse(predictor: Predictor, form: Callable[..., Any], *, hidden: bool)
     """Let the opaque learners of a predictor read sparse tables, as their models did when they were fitted."""
     if not isinstance(predictor, StageTree) or not predictor.bank.opaques:
         return predictor
-    opaques = [evolve(each, function=_OfSparse(each.function, form, hidden)) for each in predictor.bank.opaques]
+    opaques = [
+        evolve(learner, function=_OfSparse(learner.function, form, hidden)) for learner in predictor.bank.opaques
+    ]
     return evolve(predictor, bank=evolve(predictor.bank, opaques=opaques))
 
 
@@ -66,10 +68,10 @@ def _row_readers(model: Any, seen: set[int]) -> Iterator[Any]:
     inside = _inside(model)
     if not inside:
         yield model
-    for each in inside:
-        if id(each) not in seen:
-            seen.add(id(each))
-            yield from _row_readers(each, seen)
+    for part in inside:
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield from _row_readers(part, seen)
 
 
 def _inside(model: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from costframe.adoption.foreign import describe_error, is_of, is_unfitted
+from costframe.adoption.foreign import describe_error, is_of, is_unfitted, package_of
 from costframe.adoption.handing import Handing
 from costframe.adoption.inside import reads_numbers
 from costframe.adoption.pipelines.called import CallableTransformer, makes_numbers, try_called
@@ -53,7 +53,7 @@ def active(steps: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def _read_step(transformer: Any, table: Table, recipe: Recipe, title: str) -> Table:
-    name = type(transformer).__name__ if type(transformer).__module__.split(".")[0] == "sklearn" else ""
+    name = type(transformer).__name__ if package_of(type(transformer)) == "sklearn" else ""
     if table.is_pending:
         return _call(transformer, table, recipe, title)
     if name == "ColumnTransformer":
@@ -61,8 +61,8 @@ def _read_step(transformer: Any, table: Table, recipe: Recipe, title: str) -> Ta
     if name == "FeatureUnion":
         weights = transformer.transformer_weights or {}
         parts = [
-            _weighted(read_transformer(one, table, recipe, part), weights.get(part), recipe)
-            for part, one in transformer.transformer_list
+            _weighted(read_transformer(step, table, recipe, part), weights.get(part), recipe)
+            for part, step in transformer.transformer_list
         ]
         whole = Table.join(parts, recipe, as_sparse=any(part.form is not None for part in parts))
         return whole.after(table, transformer)
@@ -141,13 +141,15 @@ def _places(chosen: Any, names: list[str], count: int) -> list[int]:
         end = names.index(stop) + 1 if isinstance(stop, str) else stop
         return list(range(count)[first : end : chosen.step])
     listed = [chosen] if isinstance(chosen, str) or np.ndim(chosen) == 0 else list(chosen)
-    if listed and all(isinstance(each, bool | np.bool_) for each in listed):
+    if listed and all(isinstance(choice, bool | np.bool_) for choice in listed):
         return np.flatnonzero(listed).tolist()
-    return [names.index(each) if isinstance(each, str) else range(count)[each] for each in listed]
+    return [names.index(choice) if isinstance(choice, str) else range(count)[choice] for choice in listed]
 
 
 def _weighted(table: Table, weight: float | None, recipe: Recipe) -> Table:
-    return table if weight is None else table.each(lambda columns: recipe.apply_each("multiply", columns, weight))
+    return (
+        table if weight is None else table.map_columns(lambda columns: recipe.apply_each("multiply", columns, weight))
+    )
 
 
 def _call(transformer: Any, table: Table, recipe: Recipe, title: str) -> Table:
@@ -174,18 +176,16 @@ def _call(transformer: Any, table: Table, recipe: Recipe, title: str) -> Table:
 def _sees_doubles(table: Table) -> bool:
     """Return whether another library's transformer, or a function, gets the recipe's columns as an array of doubles."""
     steps = table.came.steps
-    own = [
-        type(step).__module__.split(".")[0] in {"sklearn", "costframe"} and not _makes_frames(step) for step in steps
-    ]
-    return table.form is not None or (table.is_float and bool(steps) and all(own))
+    keeps_arrays = [package_of(type(step)) in {"sklearn", "costframe"} and not _makes_frames(step) for step in steps]
+    return table.form is not None or (table.is_float and bool(steps) and all(keeps_arrays))
 
 
 def _makes_frames(step: Any) -> bool:
     """Return whether a step makes data frames of what it gets."""
     from sklearn import get_config
 
-    own = getattr(step, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
-    return bool(own != "default")
+    output = getattr(step, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+    return bool(output != "default")
 
 
 def _count_made(transformer: Any, table: Table, title: str) -> int:

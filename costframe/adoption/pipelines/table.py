@@ -101,7 +101,7 @@ class Table:
             return evolve(self, came=came)
         return evolve(self, values=[self.values[f] for f in chosen], stored=[self.stored[f] for f in chosen], came=came)
 
-    def each(self, change: Callable[[Columns], Columns]) -> Table:
+    def map_columns(self, change: Callable[[Columns], Columns]) -> Table:
         """Change the columns by what leaves entries that are not stored as they are."""
         values = change(self.values)
         return evolve(self, values=values, stored=values if self.form is None else change(self.stored))
@@ -113,7 +113,7 @@ class Table:
         dtype = np.dtype(getattr(transformer, "dtype", None) or np.float64)
         is_float = self.is_float if name in _KEEP_KINDS else dtype == np.float64
         if self.form is not None and name in _SCALERS:
-            return self.each(lambda columns: _scaled(transformer, columns, recipe))
+            return self.map_columns(lambda columns: _scaled(transformer, columns, recipe))
         values = read(self.values)
         tried = None if values is None else try_transformer(transformer, len(self.values), self.form)
         if values is None or not sparse.issparse(tried):

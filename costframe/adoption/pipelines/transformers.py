@@ -69,7 +69,7 @@ def _function(transformer: Any, columns: list[int], recipe: Recipe) -> list[int]
 
 def _bins(binner: Any, columns: list[int], recipe: Recipe) -> list[int]:
     edges = zip(columns, binner.bin_edges_, strict=True)
-    made = [recipe.apply("bin", column, numbers=each[1:-1])[0] for column, each in edges]
+    made = [recipe.apply("bin", column, numbers=limits[1:-1])[0] for column, limits in edges]
     return made if binner.encode == "ordinal" else _codes(binner._encoder, made, recipe)  # noqa: SLF001 - no other
 
 
@@ -171,8 +171,8 @@ def _codes(encoder: Any, columns: list[int], recipe: Recipe) -> list[int]:
 def _widths(encoder: Any, table: F8) -> list[int]:
     """Return the number of columns that an encoder makes of each."""
     count = len(encoder.categories_)
-    own = getattr(encoder, "_n_features_outs", None)  # of OneHotEncoder; there is no public name
-    return [table.shape[1] // count] * count if own is None else list(own)
+    widths = getattr(encoder, "_n_features_outs", None)  # of OneHotEncoder; there is no public name
+    return [table.shape[1] // count] * count if widths is None else list(widths)
 
 
 def _ask(encoder: Any, categories: list[list[Any]], *, unknown: bool) -> F8:

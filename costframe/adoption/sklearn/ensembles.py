@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from costframe.adoption.callable_model import Method
-from costframe.adoption.sklearn.joined_columns import refused
+from costframe.adoption.foreign import refused
 from costframe.adoption.sklearn.members import Members
 from costframe.adoption.sklearn.terms import Term, constant_term
 from costframe.core.predictors.predictor import Predictor
@@ -18,18 +18,18 @@ from costframe.core.tables.as_given import AsGiven
 def adopt_bag(model: Any, names: tuple[str, ...]) -> Predictor:
     """Adopt BaggingClassifier or BaggingRegressor: means of probabilities or of values."""
     method: Method = "predict_proba" if hasattr(model, "classes_") else "predict"
-    for one in model.estimators_:
-        if not hasattr(one, method):
-            raise refused(model, f"its members, {type(one).__name__}, vote, they have no predict_proba")
+    for member in model.estimators_:
+        if not hasattr(member, method):
+            raise refused(model, f"its members, {type(member).__name__}, vote, they have no predict_proba")
     members, terms = Members(model, names), []
-    for one, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         some = None if np.array_equal(columns, np.arange(len(names))) else columns
-        term = members.predicted(one, method, some)
-        terms.append(_of_all_classes(term, one, model) if method == "predict_proba" else term)
-    found = members.predictor(members.sum(terms).divided(len(terms)).answer())
-    if AsGiven() in found.categories.values():
+        term = members.predicted(member, method, some)
+        terms.append(_of_all_classes(term, member, model) if method == "predict_proba" else term)
+    bag = members.predictor(members.sum(terms).divided(len(terms)).answer())
+    if AsGiven() in bag.categories.values():
         raise refused(model, "its members tell kinds of values, and a bag makes one array of all columns")
-    return found
+    return bag
 
 
 def adopt_voting(model: Any, names: tuple[str, ...]) -> Predictor:
@@ -38,39 +38,39 @@ def adopt_voting(model: Any, names: tuple[str, ...]) -> Predictor:
         raise refused(model, "voting='hard' counts labels; voting='soft' averages probabilities, which can be adopted")
     method: Method = "predict_proba" if hasattr(model, "classes_") else "predict"
     members = Members(model, names)
-    terms = [members.predicted(one, method) for one in model.estimators_]
+    terms = [members.predicted(member, method) for member in model.estimators_]
     weights = np.ones(len(model.estimators)) if model.weights is None else np.asarray(model.weights, np.float64)
-    votes = weights[[one != "drop" for _, one in model.estimators]]
-    each = np.eye(terms[0].n_values)
-    total = members.sum([term.times(each * vote) for term, vote in zip(terms, votes, strict=True)])
+    votes = weights[[given != "drop" for _, given in model.estimators]]
+    unit = np.eye(terms[0].n_values)
+    total = members.sum([term.times(unit * vote) for term, vote in zip(terms, votes, strict=True)])
     return members.predictor(total.divided(votes.sum()).answer())
 
 
 def adopt_calibrated(model: Any, names: tuple[str, ...]) -> Predictor:
     """Adopt CalibratedClassifierCV: the mean of calibrated probabilities."""
     members = Members(model, names)
-    terms = [_calibrated(one, model, members) for one in model.calibrated_classifiers_]
+    terms = [_calibrated(member, model, members) for member in model.calibrated_classifiers_]
     return members.predictor(members.sum(terms).divided(len(terms)).answer())
 
 
-def _calibrated(one: Any, model: Any, members: Members) -> Term:
-    n_classes, known = len(model.classes_), len(one.estimator.classes_)
+def _calibrated(member: Any, model: Any, members: Members) -> Term:
+    n_classes, known = len(model.classes_), len(member.estimator.classes_)
     if known != n_classes:
         raise refused(model, f"a member knows {known} of {n_classes} classes")
-    scored = hasattr(one.estimator, "decision_function")
-    term = members.decided(one.estimator) if scored else members.predicted(one.estimator, "predict_proba")
-    if one.method == "temperature":
+    scored = hasattr(member.estimator, "decision_function")
+    term = members.decided(member.estimator) if scored else members.predicted(member.estimator, "predict_proba")
+    if member.method == "temperature":
         if not scored:
-            raise refused(model, f"method='temperature' over the probabilities of {type(one.estimator).__name__}")
-        beta = float(one.calibrators[0].beta_)
+            raise refused(model, f"method='temperature' over the probabilities of {type(member.estimator).__name__}")
+        beta = float(member.calibrators[0].beta_)
         # Of two classes the scores are -s and s.
         return term.linked(Part("sigmoid", 1, 0.5 / beta) if n_classes == 2 else Part("softmax", n_classes, 1 / beta))
-    if one.method == "sigmoid":
-        slope, shift = np.array([(each.a_, each.b_) for each in one.calibrators]).T
+    if member.method == "sigmoid":
+        slope, shift = np.array([(calibrator.a_, calibrator.b_) for calibrator in member.calibrators]).T
         term = term.times(np.diag(-slope), -shift).linked(Part("sigmoid", len(slope)))
     else:
-        knots = [np.stack([each.X_thresholds_, each.y_thresholds_]) for each in one.calibrators]
-        term = term.linked(*(Part("knots", knots=each) for each in knots))
+        knots = [np.stack([calibrator.X_thresholds_, calibrator.y_thresholds_]) for calibrator in member.calibrators]
+        term = term.linked(*(Part("knots", knots=curve) for curve in knots))
     return term if n_classes == 2 else term.linked(Part("normalized", n_classes))
 
 

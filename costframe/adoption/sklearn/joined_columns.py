@@ -6,14 +6,14 @@ Members may number the labels of a raw column otherwise. Here it has the labels 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from costframe.adoption.foreign import OpaqueOnlyError
+from costframe.adoption.foreign import refused
+from costframe.adoption.names import free_name
 from costframe.core.arrays import F8, I8
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.predictors.predictor import Predictor
@@ -52,7 +52,7 @@ class JoinedColumns:
                 self._labelled[int(moved[f])] = raw, labels
             else:
                 self._others.setdefault(raw, []).append(labels)
-        others = {self.names[raw]: each[0] for raw, each in self._others.items() if each[0] is not None}
+        others = {self.names[raw]: read[0] for raw, read in self._others.items() if read[0] is not None}
         return StageTree(_remapped(bank, moved, self.made, others), tree.stages)
 
     def place_behind(self, tree: StageTree, preparation: Preparation, places: Sequence[int]) -> StageTree:
@@ -67,11 +67,11 @@ class JoinedColumns:
                     self._open.add(places[f])
             else:
                 self._others.setdefault(places[f], []).append(labels)
-        titles = {each.name for each in self._operations if isinstance(each, OpaqueOperation)}
+        titles = {operation.name for operation in self._operations if isinstance(operation, OpaqueOperation)}
         for operation in preparation.operations:
             moved = evolve(operation, reads=[place[column] for column in operation.reads])
             if isinstance(moved, OpaqueOperation):
-                moved = evolve(moved, name=_free(moved.name, titles))
+                moved = evolve(moved, name=free_name(moved.name, titles))
                 titles.add(moved.name)
             place += self._add(moved)
         columns = self._add_made(preparation.names, [place[output] for output in preparation.outputs])
@@ -79,14 +79,14 @@ class JoinedColumns:
 
     def predictor(self, tree: StageTree, costs: CostModel | None) -> Predictor:
         """Return the model of the raw columns, given one over the common columns."""
-        for raw, each in self._others.items():  # one may compare numbers, and another take values as they came
-            if any(one != each[0] for one in each):
+        for raw, read in self._others.items():  # a member may compare numbers, and another take values as they came
+            if any(other != read[0] for other in read):
                 raise refused(self.model, f"its members read {self.names[raw]!r} in different ways")
         if not self._has_steps and not self._clashes():
             back = np.arange(len(self.made), dtype=np.int32)
             for made, (raw, _) in self._labelled.items():
                 back[made] = raw
-            labels = {**tree.bank.categories, **{self.names[raw]: own for raw, own in self._labelled.values()}}
+            labels = {**tree.bank.categories, **{self.names[raw]: known for raw, known in self._labelled.values()}}
             return StageTree(_remapped(tree.bank, back, self.names, labels), tree.stages, costs)
         if both := self._others.keys() & self._all_labelled():
             raise refused(self.model, f"its members read {self.names[min(both)]!r} with different labels")
@@ -94,7 +94,7 @@ class JoinedColumns:
             self._outputs[made] = self._numbered(raw, labels, np.nan)
             self._open.add(raw)
         known = {raw: (*labels, OTHER if raw in self._open else ONLY) for raw, labels in self._labels.items()}
-        known |= {raw: each[0] for raw, each in self._others.items() if each[0] is not None}
+        known |= {raw: read[0] for raw, read in self._others.items() if read[0] is not None}
         categories = {self.names[raw]: labels for raw, labels in known.items()}
         preparation = Preparation(self.names, self._operations, self._outputs, self.made, categories)
         return PreparedPredictor(evolve(tree, bank=evolve(tree.bank, categories={})), preparation, costs)
@@ -102,7 +102,7 @@ class JoinedColumns:
     def _clashes(self) -> bool:
         """Return whether a raw column has different labels to some members."""
         labels: dict[int, Any] = {}
-        return any(labels.setdefault(raw, own) != own for raw, own in self._labelled.values()) or any(
+        return any(labels.setdefault(raw, known) != known for raw, known in self._labelled.values()) or any(
             raw in labels for raw in self._others
         )
 
@@ -111,9 +111,9 @@ class JoinedColumns:
 
     def _numbered(self, raw: int, labels: tuple[str, ...], unknown: float) -> int:
         """Return the column with a member's own numbers of labels, given the raw one, which has those of all."""
-        own = [label for label in labels if label not in {ONLY, OTHER}]
+        known = [label for label in labels if label not in {ONLY, OTHER}]
         codes = self._labels.setdefault(raw, {})
-        table = np.array([[codes.setdefault(label, len(codes)) for label in own], range(len(own))], np.float64)
+        table = np.array([[codes.setdefault(label, len(codes)) for label in known], range(len(known))], np.float64)
         if np.array_equal(*table) and unknown == _UNKNOWN:  # steps take further numbers for unknown ones
             return raw
         keys, values = np.append(table[:, np.argsort(table[0])], [[np.nan], [np.nan]], axis=1)
@@ -132,11 +132,6 @@ class JoinedColumns:
         return list(range(first, len(self.made)))
 
 
-def refused(model: Any, why: str) -> OpaqueOnlyError:
-    """Return the error of a model that cannot be adopted part by part, only as one opaque learner."""
-    return OpaqueOnlyError(f"{type(model).__name__}: cannot be adopted part by part: {why}")
-
-
 def _remapped(
     bank: WeakLearnerBank, columns: NDArray[np.int32], names: Sequence[str], categories: Any
 ) -> WeakLearnerBank:
@@ -146,7 +141,7 @@ def _remapped(
         feature_names=tuple(names),
         trees=bank.trees.remap_features(columns),
         column_feature=columns[bank.column_feature],
-        opaques=[_moved(each, columns[list(each.features)]) for each in bank.opaques],
+        opaques=[_moved(learner, columns[list(learner.features)]) for learner in bank.opaques],
         categories=categories,
     )
 
@@ -168,8 +163,3 @@ class _Spread(ReadsNumbers):
 
     def __call__(self, rows: F8) -> ArrayLike:
         return call_as_given(self.function, rows[:, self.places])
-
-
-def _free(name: str, titles: set[str]) -> str:
-    """Return a name that is not taken: the given one, or "name 2" and so on."""
-    return next(title for n in count(1) if (title := name if n == 1 else f"{name} {n}") not in titles)

@@ -19,7 +19,8 @@ from costframe.adoption.inside import inner_of, members_of
 from costframe.adoption.opaque import opaque_member, opaque_tree
 from costframe.adoption.own import gives_its_scores, is_own
 from costframe.adoption.sklearn.joined_columns import JoinedColumns
-from costframe.adoption.sklearn.terms import SCORED, Term, add_terms
+from costframe.adoption.sklearn.linear import SCORED
+from costframe.adoption.sklearn.terms import Term, add_terms
 from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins import registry
@@ -50,8 +51,8 @@ class AskedPredictor(ReadsNumbers):
         """Return what the method gives; columns that it does not read are missing."""
         whole = np.full((len(rows), len(self.predictor.feature_names)), np.nan)
         whole[:, list(self.columns)] = rows
-        found: F8 = getattr(self.predictor, self.method)(whole)
-        return one_margin(found) if self.method == "decision_function" else found
+        values: F8 = getattr(self.predictor, self.method)(whole)
+        return one_margin(values) if self.method == "decision_function" else values
 
 
 class Members:
@@ -84,8 +85,8 @@ class Members:
         """Return the link that makes a member's probability of class 1 of its scores; None if none does."""
         if type(model).__name__ == "_ConstantPredictor":  # of scikit-learn, for a label that all or no rows had
             return Part("identity")
-        found = _adopted(model, self.names)
-        core = found.inner if isinstance(found, PreparedPredictor) else found
+        predictor = _adopted(model, self.names)
+        core = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
         if not isinstance(core, StageTree) or len(core.stages) > 1 or not _has_its_scores(model):
             return None
         answer = core.only_answer
@@ -103,29 +104,29 @@ class Members:
     def beside(self, terms: Sequence[Term]) -> Term:
         """Return the values of all terms, one term's after the other's."""
         ends = np.cumsum([0, *(term.n_values for term in terms)])
-        each = np.eye(int(ends[-1]))
+        unit = np.eye(int(ends[-1]))
         pairs = zip(terms, ends[:-1], ends[1:], strict=True)
-        return self.sum([term.times(each[begin:end]) for term, begin, end in pairs])
+        return self.sum([term.times(unit[begin:end]) for term, begin, end in pairs])
 
     def predictor(self, tree: StageTree) -> Predictor:
         """Return the model of the raw columns, given that of the columns of `sum`, at the prices of the members."""
-        alike = self._prices and all(each == self._prices[0] for each in self._prices)
+        alike = self._prices and all(prices == self._prices[0] for prices in self._prices)
         return self._columns.predictor(tree, self._prices[0] if alike else None)
 
     def _tree(self, model: Any, method: Method, columns: Sequence[int] | None) -> StageTree:
         """Return a member as a tree of one answer over the columns gathered so far."""
-        own = self.names if columns is None else tuple(f"{self.names[f]} {at}" for at, f in enumerate(columns))
-        places = [*range(len(own))] if columns is None else [int(f) for f in columns]
-        found = _adopted(model, own)
-        core = found.inner if isinstance(found, PreparedPredictor) else found
-        if found is not None and found.costs is not None and columns is None:
-            self._prices.append(found.costs.without_errors())
+        names = self.names if columns is None else tuple(f"{self.names[f]} {at}" for at, f in enumerate(columns))
+        places = [*range(len(names))] if columns is None else [int(f) for f in columns]
+        predictor = _adopted(model, names)
+        core = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
+        if predictor is not None and predictor.costs is not None and columns is None:
+            self._prices.append(predictor.costs.without_errors())
         if method == "decision_function" and not _has_its_scores(model):
             core = None
         if not isinstance(core, StageTree) or core.only_answer is None or len(core.stages) > 1:
-            return self._columns.place(_called(model, found, own, method), places)
-        if isinstance(found, PreparedPredictor):
-            return self._columns.place_behind(core, found.preparation, places)
+            return self._columns.place(_called(model, predictor, names, method), places)
+        if isinstance(predictor, PreparedPredictor):
+            return self._columns.place_behind(core, predictor.preparation, places)
         return self._columns.place(core, places)
 
 
@@ -139,10 +140,10 @@ def _links_alone(answer: Answer) -> bool:
 def _adopted(model: Any, names: tuple[str, ...]) -> Predictor | None:
     """Adopt a model; return None if it cannot be adopted exactly."""
     try:
-        found: Predictor | None = registry().adopt(model, names)
+        predictor: Predictor | None = registry().adopt(model, names)
     except AdoptionError:
         return None
-    return found
+    return predictor
 
 
 def _has_its_scores(model: Any) -> bool:
@@ -159,18 +160,18 @@ def _has_its_scores(model: Any) -> bool:
     return type(inner).__name__ in {*SCORED, *_BOOSTED}
 
 
-def _called(model: Any, found: Predictor | None, names: tuple[str, ...], method: Method) -> StageTree:
+def _called(model: Any, predictor: Predictor | None, names: tuple[str, ...], method: Method) -> StageTree:
     """Return a member as an opaque learner: its predictor, of the columns that this reads, or the member itself."""
-    if found is None or (method == "decision_function" and not _has_its_scores(model)):
+    if predictor is None or (method == "decision_function" and not _has_its_scores(model)):
         return opaque_member(model, names, method)
-    place = {name: f for f, name in enumerate(found.feature_names)}
-    columns = tuple(place[name] for name in found.used_features)
+    place = {name: f for f, name in enumerate(predictor.feature_names)}
+    columns = tuple(place[name] for name in predictor.used_features)
     ask: Ask = "decision_function" if method == "decision_function" else "predict"
-    function: Callable[..., Any] = AskedPredictor(found, columns, ask)
+    function: Callable[..., Any] = AskedPredictor(predictor, columns, ask)
     classes = classes_of(model) if method != "predict" else None
     width = 1 if classes is not None and len(classes) == 2 else None if classes is None else len(classes)
     width = np.size(function(np.zeros((1, len(columns))))) if width is None else width
     if method == "predict_proba" and width == 1:
         function = OfClassOne(function)
     tree = opaque_tree(type(model).__name__, function, names, columns, width)
-    return tree.with_categories(found.categories)
+    return tree.with_categories(predictor.categories)

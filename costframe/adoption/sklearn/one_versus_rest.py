@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from costframe.adoption.sklearn.joined_columns import refused
+from costframe.adoption.foreign import refused
 from costframe.adoption.sklearn.members import Members
 from costframe.adoption.sklearn.terms import Term, constant_term
 from costframe.core.plugins import registry
@@ -20,22 +20,22 @@ def adopt_rest(model: Any, names: tuple[str, ...]) -> Predictor:
     Of two classes it is the one model, whose class 1 is the second class.
     """
     if len(model.estimators_) == 1 and not model.multilabel_:
-        found: Predictor | None = registry().adopt(model.estimators_[0], names)
-        if found is None or found.classes is None:
+        predictor: Predictor | None = registry().adopt(model.estimators_[0], names)
+        if predictor is None or predictor.classes is None:
             raise refused(model, f"its {type(model.estimators_[0]).__name__} is not among those that can")
-        return found.with_costs(None if found.costs is None else found.costs.without_errors())
+        return predictor.with_costs(None if predictor.costs is None else predictor.costs.without_errors())
     members = Members(model, names)
     if not hasattr(model, "predict_proba"):
-        scores = members.beside([_decided(members, one) for one in model.estimators_])
+        scores = members.beside([_decided(members, member) for member in model.estimators_])
         return members.predictor(scores.answer("step" if model.multilabel_ else "identity"))
-    if model.multilabel_ or not all(_has_scores(one) for one in model.estimators_):
-        shares = members.beside([_probability(members, one) for one in model.estimators_])
+    if model.multilabel_ or not all(_has_scores(member) for member in model.estimators_):
+        shares = members.beside([_probability(members, member) for member in model.estimators_])
         shares = shares if model.multilabel_ else shares.linked(Part("shares", shares.n_values))
         return members.predictor(shares.answer())
-    links = [members.link_of(one) for one in model.estimators_]
+    links = [members.link_of(member) for member in model.estimators_]
     if any(link is None for link in links):
         raise refused(model, "its probabilities are no links of the scores that tell its classes")
-    scores = members.beside([_decided(members, one) for one in model.estimators_])
+    scores = members.beside([_decided(members, member) for member in model.estimators_])
     whole = scores.linked(*(link for link in links if link is not None)).linked(Part("shares", len(links)))
     return members.predictor(whole.answer(by_scores=True))
 
@@ -43,7 +43,9 @@ def adopt_rest(model: Any, names: tuple[str, ...]) -> Predictor:
 def adopt_targets(model: Any, names: tuple[str, ...]) -> Predictor:
     """Adopt MultiOutputRegressor: what each target's model predicts."""
     members = Members(model, names)
-    return members.predictor(members.beside([members.predicted(one, "predict") for one in model.estimators_]).answer())
+    return members.predictor(
+        members.beside([members.predicted(member, "predict") for member in model.estimators_]).answer()
+    )
 
 
 def _has_scores(model: Any) -> bool:

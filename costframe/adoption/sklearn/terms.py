@@ -1,11 +1,10 @@
-"""Linear models of scikit-learn, and terms: members of ensembles, whose banks and weights join into one answer."""
+"""Terms: members of ensembles, whose banks and weights join into one answer."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
@@ -168,14 +167,14 @@ def _join(banks: Sequence[WeakLearnerBank]) -> tuple[WeakLearnerBank, list[I8]]:
     same = np.arange(len(joined))
     _, first, which = np.unique(read, axis=1, return_index=True, return_inverse=True)
     same[columns] = columns[first][which]
-    kept = np.flatnonzero(same == np.arange(len(joined)))
-    bank = joined.restrict(kept)
+    distinct = np.flatnonzero(same == np.arange(len(joined)))
+    bank = joined.restrict(distinct)
     ends = np.cumsum([0, *bank.widths])
-    start = ends[np.searchsorted(kept, same)]
+    start = ends[np.searchsorted(distinct, same)]
     widths = joined.widths
     within = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)  # of each learner's outputs
     rows = np.repeat(start, widths) + within
-    return bank, np.split(rows, np.cumsum([each.widths.sum() for each in banks])[:-1])
+    return bank, np.split(rows, np.cumsum([part.widths.sum() for part in banks])[:-1])
 
 
 def _with_titles(banks: Sequence[WeakLearnerBank]) -> list[WeakLearnerBank]:
@@ -190,95 +189,3 @@ def _with_titles(banks: Sequence[WeakLearnerBank]) -> list[WeakLearnerBank]:
             opaques.append(evolve(learner, name=f"{name} {seen[name]}" if seen[name] > 1 else name))
         titled.append(evolve(bank, opaques=tuple(opaques)))
     return titled
-
-
-def _scores(model: Any, names: tuple[str, ...]) -> Term:
-    """Return the linear scores, as many as outputs or classes, of two classes one."""
-    coefficients = model.coef_.toarray() if hasattr(model.coef_, "toarray") else np.asarray(model.coef_)
-    weights = np.atleast_2d(coefficients).T
-    intercept = np.broadcast_to(np.ravel(np.asarray(model.intercept_, np.float64)), weights.shape[1])
-    return columns_term(names, weights, intercept)
-
-
-def adopt_regressor(model: Any, names: tuple[str, ...]) -> StageTree:
-    """Adopt a linear regressor."""
-    return _scores(model, names).answer()
-
-
-def adopt_general(model: Any, names: tuple[str, ...]) -> StageTree:
-    """Adopt a generalized linear model, with the link exp or identity."""
-    link = getattr(model, "link", "log")
-    if link == "auto":
-        link = "identity" if model.power <= 0 else "log"
-    return _scores(model, names).answer("exp" if link == "log" else "identity")
-
-
-def adopt_scores(model: Any, names: tuple[str, ...]) -> StageTree:
-    """Adopt a linear classifier without probabilities: its scores; for two classes 1 where the score is above zero."""
-    term = _scores(model, names)
-    return term.answer("step" if term.n_values == 1 else "identity")
-
-
-def adopt_logistic(model: Any, names: tuple[str, ...]) -> StageTree:
-    """Adopt a classifier whose probabilities are the sigmoid or the softmax of linear scores."""
-    term, several = _scores(model, names), getattr(model, "multi_class", "auto")  # up to scikit-learn 1.7
-    if term.n_values == 1:
-        return term.answer("sigmoid", 0.5 if several == "multinomial" else 1.0, by_scores=True)
-    each = several == "ovr" or (several != "multinomial" and getattr(model, "solver", None) == "liblinear")
-    return one_versus_rest(term, Part("sigmoid", term.n_values)) if each else term.answer("softmax")
-
-
-def adopt_descent(model: Any, names: tuple[str, ...]) -> StageTree:
-    """Adopt SGDClassifier: probabilities of the losses log_loss and modified_huber, else scores."""
-    term = _scores(model, names)
-    if model.loss == "log_loss":
-        one = term.n_values == 1
-        return term.answer("sigmoid", by_scores=True) if one else one_versus_rest(term, Part("sigmoid", term.n_values))
-    if model.loss != "modified_huber":
-        return adopt_scores(model, names)
-    parts = [Part("knots", knots=((-1.0, 1.0), (0.0, 1.0)))] * term.n_values
-    return term.linked(*parts).answer(by_scores=True) if term.n_values == 1 else one_versus_rest(term, *parts)
-
-
-def one_versus_rest(term: Term, *parts: Part) -> StageTree:
-    """Return the model whose probabilities are those of each class against the rest, divided by their sum.
-
-    Its labels are those of the largest scores, as large scores have equal probabilities.
-    """
-    return term.linked(*parts).linked(Part("normalized", term.n_values)).answer(by_scores=True)
-
-
-def adopt_constant(model: Any, names: tuple[str, ...]) -> StageTree:
-    """Adopt a DummyClassifier or DummyRegressor."""
-    name = type(model).__name__
-    if model.strategy in {"stratified", "uniform"}:
-        raise AdoptionError(f"{name}: strategy={model.strategy!r} cannot be adopted, it predicts by chance")
-    if model.n_outputs_ > 1 and hasattr(model, "classes_"):
-        raise AdoptionError(f"{name}: has {model.n_outputs_} labels a row; fit one classifier for each")
-    predict = model.predict_proba if hasattr(model, "classes_") else model.predict
-    values: F8 = np.ravel(predict(np.zeros((1, len(names)))))
-    return constant_term(names, values[1:] if hasattr(model, "classes_") and len(values) == 2 else values).answer()
-
-
-_CROSS_VALIDATED = ("Ridge", "Lasso", "ElasticNet", "Lars", "LassoLars", "MultiTaskLasso", "MultiTaskElasticNet")
-_REGRESSORS = (
-    *(name + end for name in (*_CROSS_VALIDATED, "OrthogonalMatchingPursuit") for end in ("", "CV")),
-    *("LassoLarsIC", "LinearRegression", "BayesianRidge", "ARDRegression", "HuberRegressor", "QuantileRegressor"),
-    *("TheilSenRegressor", "LinearSVR", "SGDRegressor", "PassiveAggressiveRegressor"),
-)
-_SCORES = ("RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "Perceptron", "PassiveAggressiveClassifier")
-_PROBABILITIES = {
-    **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"), adopt_logistic),
-    "SGDClassifier": adopt_descent,
-}
-
-SCORED = (*_SCORES, *_PROBABILITIES)
-"""Classifiers whose `decision_function` gives the scores of the adopted answer."""
-
-LINEAR = {
-    **dict.fromkeys(_REGRESSORS, adopt_regressor),
-    **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), adopt_general),
-    **dict.fromkeys(_SCORES, adopt_scores),
-    **_PROBABILITIES,
-    **dict.fromkeys(("DummyClassifier", "DummyRegressor"), adopt_constant),
-}

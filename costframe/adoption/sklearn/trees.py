@@ -1,4 +1,4 @@
-"""Adoption of scikit-learn's trees, forests, isolation forests, AdaBoost and gradient boosting, leaf for leaf."""
+"""scikit-learn's trees, forests, isolation forests, AdaBoost and gradient boosting, leaf for leaf."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
-from numpy.typing import NDArray
+from attrs import evolve
 
-from costframe.adoption.foreign import OpaqueOnlyError
+from costframe.adoption.foreign import refused
+from costframe.adoption.sklearn.histogram import adopt_histogram
 from costframe.adoption.sklearn.terms import Term, add_terms, constant_term
 from costframe.adoption.thresholds import float32_at_most
 from costframe.adoption.trees import one_answer, tabulate_tree
-from costframe.core.arrays import B1, F8, I8
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.plugins import registry
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.tables.categories import is_missing
 
 _RANDOM_STRATEGIES = ("stratified", "uniform")
-_LOG_LINKS = ("poisson", "gamma")
 
 
 def adopt_mean(model: Any, names: tuple[str, ...]) -> StageTree:
@@ -30,7 +28,7 @@ def adopt_mean(model: Any, names: tuple[str, ...]) -> StageTree:
     Of two classes the score is the fraction of class 1; of several labels that of class 1 of each.
     """
     table = TreeTable.concatenate(
-        [_tree(one.tree_, _leaf_values(model, one.tree_)) for one in getattr(model, "estimators_", [model])]
+        [_tree(member.tree_, _leaf_values(model, member.tree_)) for member in getattr(model, "estimators_", [model])]
     )
     n_scores = int(table.width[0])
     weights = np.tile(np.eye(n_scores), (len(table), 1))
@@ -62,9 +60,9 @@ def adopt_isolation(model: Any, names: tuple[str, ...]) -> StageTree:
     zero. Leaves hold the number of comparisons, and what a row of more comparisons would need on average.
     """
     tables = []
-    for one, columns in zip(model.estimators_, model.estimators_features_, strict=True):
-        tests = one.tree_.compute_node_depths() - 1.0 + _average_path(one.tree_.n_node_samples)
-        tables.append(_tree(one.tree_, tests[:, None]).remap_features(np.asarray(columns, np.int32)))
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        tests = member.tree_.compute_node_depths() - 1.0 + _average_path(member.tree_.n_node_samples)
+        tables.append(_tree(member.tree_, tests[:, None]).remap_features(np.asarray(columns, np.int32)))
     table, most = TreeTable.concatenate(tables), float(_average_path(np.array([model.max_samples_]))[0])
     if most == 0:  # of a single row: the original gives -1/2
         return constant_term(names, [1.0]).answer("isolation")
@@ -84,7 +82,9 @@ def adopt_boosting(model: Any, names: tuple[str, ...]) -> StageTree:
 
     Of the exponential loss the probability of class 1 is the sigmoid of twice the score.
     """
-    table = TreeTable.concatenate([_tree(one.tree_, one.tree_.value[:, :, 0]) for one in model.estimators_.ravel()])
+    table = TreeTable.concatenate(
+        [_tree(member.tree_, member.tree_.value[:, :, 0]) for member in model.estimators_.ravel()]
+    )
     rounds, n_scores = model.estimators_.shape
     weights = np.tile(np.eye(n_scores) * model.learning_rate, (rounds, 1))
     trees = Term.scores(one_answer(table, names, weights, np.zeros(n_scores), "identity"))
@@ -120,17 +120,16 @@ def adopt_votes(model: Any, names: tuple[str, ...]) -> StageTree:
     name, n_classes = type(model).__name__, model.n_classes_
     for member in model.estimators_:
         if not hasattr(member, "tree_"):
-            members = type(member).__name__
-            raise OpaqueOnlyError(f"{name}: cannot be adopted part by part: its members, {members}, are no trees")
+            raise refused(model, f"its members, {type(member).__name__}, are no trees")
     if n_classes < 2:
         raise AdoptionError(f"{name}: expected at least two classes, got {n_classes}")
     weight = np.asarray(model.estimator_weights_, np.float64)
     tables = []
-    for one, w in zip(model.estimators_, weight, strict=False):
+    for member, w in zip(model.estimators_, weight, strict=False):
         # A member that saw some classes only has numbers of its own.
-        vote = model.classes_.searchsorted(one.classes_)[one.tree_.value[:, 0, :].argmax(axis=1)]
+        vote = model.classes_.searchsorted(member.classes_)[member.tree_.value[:, 0, :].argmax(axis=1)]
         voted = np.where(vote[:, None] == np.arange(n_classes), w, -1 / (n_classes - 1) * w) / weight.sum()
-        tables.append(_tree(one.tree_, 2.0 * voted[:, 1:] if n_classes == 2 else voted))
+        tables.append(_tree(member.tree_, 2.0 * voted[:, 1:] if n_classes == 2 else voted))
     table = TreeTable.concatenate(tables)
     n_scores = int(table.width[0])
     weights = np.tile(np.eye(n_scores), (len(table), 1))
@@ -150,88 +149,6 @@ def _tree(tree: Any, values: F8) -> TreeTable:
         tree.children_right,
         values,
     )
-
-
-def adopt_histogram(model: Any, names: tuple[str, ...]) -> StageTree:
-    """Adopt histogram gradient boosting, whose leaves include the learning rate.
-
-    Losses with a logarithm (poisson, gamma) have the link exp. Its tests are `x <= threshold` in float64 like those of
-    `TreeTable`, and an unknown category goes the missing way in both.
-    """
-    categories = _Categories.of(model, names)
-    rounds = model._predictors  # noqa: SLF001 - there is no public name
-    n_scores = model.n_trees_per_iteration_
-    table = TreeTable.concatenate([_histogram_tree(one, categories) for predictors in rounds for one in predictors])
-    weights = np.tile(np.eye(n_scores), (len(rounds), 1))
-    baseline = np.reshape(model._baseline_prediction, -1)  # noqa: SLF001 - there is no public name
-    link = _link(model, n_scores)
-    cut = None if link in {"identity", "exp"} else 0.0
-    return one_answer(table, names, weights, baseline, link, categories.labels, cut=cut)
-
-
-def _link(model: Any, n_scores: int) -> str:
-    if not hasattr(model, "classes_"):
-        return "exp" if model.loss in _LOG_LINKS else "identity"
-    return "sigmoid" if n_scores == 1 else "softmax"
-
-
-def _histogram_tree(predictor: Any, categories: _Categories) -> TreeTable:
-    nodes = predictor.nodes
-    leaf, named = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
-    return tabulate_tree(
-        leaf,
-        categories.column[nodes["feature_idx"]],
-        np.where(named, np.nan, nodes["num_threshold"]),
-        nodes["missing_go_to_left"].astype(bool),
-        nodes["left"],
-        nodes["right"],
-        nodes["value"],
-        {int(node): categories.against(predictor, nodes[node]) for node in np.flatnonzero(named)},
-    )
-
-
-@frozen(eq=False)
-class _Categories:
-    """The encoding of columns before the model's trees read them."""
-
-    column: I8  # (d,): original column of each column of the trees, the categorical ones first
-    values: tuple[F8, ...]  # value in X for each code of each categorical column
-    labels: dict[str, tuple[str, ...]]  # of the columns whose categories are texts; X has their positions
-
-    @classmethod
-    def of(cls, model: Any, names: tuple[str, ...]) -> _Categories:
-        """Read a fitted model's encoder."""
-        categorical = model.is_categorical_
-        if categorical is None:
-            return cls(np.arange(len(names)), (), {})
-        column = np.argsort(~categorical, kind="stable")
-        encoder = model._preprocessor.named_transformers_["encoder"]  # noqa: SLF001 - there is no public name
-        values: list[F8] = []
-        labels: dict[str, tuple[str, ...]] = {}
-        for f, known in zip(column, encoder.categories_, strict=False):
-            present = [value for value in known.tolist() if not is_missing(value) or value is None]
-            if all(isinstance(value, str) for value in present) and present:
-                labels[names[f]] = tuple(present)
-                values.append(np.arange(len(present), dtype=np.float64))
-            elif all(isinstance(value, bool | int | float) for value in present):
-                values.append(np.array(present, np.float64))
-            else:
-                raise AdoptionError(
-                    f"{type(model).__name__}: the categories of {names[f]!r} are neither all texts nor all numbers"
-                )
-        return cls(column, tuple(values), labels)
-
-    def against(self, predictor: Any, node: Any) -> F8:
-        """Return the categories that go against a node's missing way: those of the left, or all other known ones."""
-        values = self.values[node["feature_idx"]]
-        left = _members(predictor.raw_left_cat_bitsets[node["bitset_idx"]], len(values))
-        return np.sort(values[~left if node["missing_go_to_left"] else left])
-
-
-def _members(bits: NDArray[np.uint32], count: int) -> B1:
-    """Return which codes are in a set: bool (count,)."""
-    codes = np.arange(count)
-    return np.asarray(bits[codes >> 5] >> (codes & 31).astype(np.uint32) & 1, np.bool_)
 
 
 def _named(*names: str) -> Sequence[str]:

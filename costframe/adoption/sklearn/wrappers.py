@@ -9,9 +9,9 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import ArrayLike
 
+from costframe.adoption.foreign import package_of, refused
 from costframe.adoption.inside import WRAPPERS, inner_of
 from costframe.adoption.opaque import opaque_tree
-from costframe.adoption.sklearn.joined_columns import refused
 from costframe.adoption.sklearn.members import Members
 from costframe.adoption.sklearn.terms import Term
 from costframe.core.arrays import F8
@@ -32,10 +32,10 @@ def adopt_inner(model: Any, feature_names: Sequence[str] | None) -> Predictor:
     """Adopt the model inside a wrapper, which may read some columns only."""
     given = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
     inner = _as_pipeline(model) if type(model).__name__ in ELIMINATIONS else inner_of(model)
-    found: Predictor | None = registry().adopt(inner, given)
-    if found is None:
+    predictor: Predictor | None = registry().adopt(inner, given)
+    if predictor is None:
         raise refused(model, f"its {type(inner).__name__} is not among those that can")
-    return found
+    return predictor
 
 
 def _as_pipeline(model: Any) -> Any:
@@ -51,10 +51,10 @@ def adopt_threshold(model: Any, names: tuple[str, ...]) -> Predictor:
     asked = model.response_method
     method = asked if asked != "auto" else "predict_proba" if hasattr(inner, "predict_proba") else "decision_function"
     level, place = _threshold(model, method), _positive(model)
-    found: Predictor | None = registry().adopt(inner, names)
-    core: Any = found.inner if isinstance(found, PreparedPredictor) else found
+    predictor: Predictor | None = registry().adopt(inner, names)
+    core: Any = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
     answer = core.only_answer if isinstance(core, StageTree) and len(core.stages) == 1 else None
-    if found is None or answer is None or answer.n_predictions > 1:
+    if predictor is None or answer is None or answer.n_predictions > 1:
         raise refused(model, f"its {type(inner).__name__} is no single sum of learners")
     if method == "predict_proba":
         # Class 1 has p >= t or, with class 0 as the positive one, 1 - p < t.
@@ -66,8 +66,8 @@ def adopt_threshold(model: Any, names: tuple[str, ...]) -> Predictor:
     else:
         raise refused(model, f"response_method={method!r} over {type(inner).__name__}")
     tree = StageTree(core.bank, (changed,), classes=core.classes)
-    priced = None if found.costs is None else found.costs.without_errors()
-    whole: Predictor = evolve(found, inner=tree) if isinstance(found, PreparedPredictor) else tree
+    priced = None if predictor.costs is None else predictor.costs.without_errors()
+    whole: Predictor = evolve(predictor, inner=tree) if isinstance(predictor, PreparedPredictor) else tree
     return whole.with_classes(model.classes_).with_costs(priced)
 
 
@@ -96,16 +96,16 @@ def adopt_transformed(model: Any, names: tuple[str, ...]) -> Predictor:
     if term is not None:
         return members.predictor(members.sum([term]).answer())
     try:
-        found: Predictor | None = registry().adopt(model.regressor_, names)
+        predictor: Predictor | None = registry().adopt(model.regressor_, names)
     except AdoptionError:
-        found = None
-    if found is None:
+        predictor = None
+    if predictor is None:
         raise refused(model, f"its {type(model.regressor_).__name__} is not among those that can")
-    columns = [found.feature_names.index(name) for name in found.used_features]
-    function = _Untransformed(found, tuple(columns), model.transformer_)
+    columns = [predictor.feature_names.index(name) for name in predictor.used_features]
+    function = _Untransformed(predictor, tuple(columns), model.transformer_)
     width = np.size(function(np.zeros((1, len(columns)))))
     tree = opaque_tree(type(model).__name__, function, names, columns, width)
-    return tree.with_categories(found.categories).with_costs(found.costs)
+    return tree.with_categories(predictor.categories).with_costs(predictor.costs)
 
 
 class _Untransformed(ReadsNumbers):
@@ -117,8 +117,8 @@ class _Untransformed(ReadsNumbers):
     def __call__(self, rows: F8) -> F8:
         whole = np.full((len(rows), len(self.predictor.feature_names)), np.nan)
         whole[:, list(self.columns)] = rows
-        found = self.predictor.predict(whole).reshape(len(rows), -1)
-        return np.asarray(self.transformer.inverse_transform(found), np.float64)
+        predicted = self.predictor.predict(whole).reshape(len(rows), -1)
+        return np.asarray(self.transformer.inverse_transform(predicted), np.float64)
 
 
 def _inverted(term: Term, transformer: Any) -> Term | None:
@@ -131,7 +131,7 @@ def _inverted(term: Term, transformer: Any) -> Term | None:
                 return None
             term = inverted
         return term
-    reader = _INVERSES.get(name) if type(transformer).__module__.startswith("sklearn.") else None
+    reader = _INVERSES.get(name) if package_of(type(transformer)) == "sklearn" else None
     return None if reader is None else reader(term, transformer)
 
 

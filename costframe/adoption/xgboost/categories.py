@@ -22,31 +22,31 @@ def read_categories(model: Part, names: tuple[str, ...]) -> tuple[dict[str, tupl
     labels: dict[str, tuple[str, ...]] = {}
     numbers: dict[int, F8 | None] = {}
     cats = model.get("cats").only("enc", "feature_segments", "sorted_idx") if model.has("cats") else None
-    found = [] if cats is None else [each.only("type", "offsets", "values") for each in cats.get("enc").items()]
-    if len(found) not in {0, len(names)}:
-        raise model.refuse(f"expected categories of {len(names)} features, got {len(found)}")
-    for column, each in enumerate(found):
-        values = each.get("values").wholes(low=-_LARGEST, high=_LARGEST)
-        if not each.has("offsets"):
-            _check_distinct(values.tolist(), each)
+    encoded = [] if cats is None else [part.only("type", "offsets", "values") for part in cats.get("enc").items()]
+    if len(encoded) not in {0, len(names)}:
+        raise model.refuse(f"expected categories of {len(names)} features, got {len(encoded)}")
+    for column, part in enumerate(encoded):
+        values = part.get("values").wholes(low=-_LARGEST, high=_LARGEST)
+        if not part.has("offsets"):
+            _check_distinct(values.tolist(), part)
             numbers[column] = values.astype(np.float64)
         elif ((values < 0) | (values > _ASCII)).any():
             numbers[column] = None
         elif len(values):
-            labels[names[column]] = _texts(each, values)
-            _check_distinct(labels[names[column]], each)
+            labels[names[column]] = _texts(part, values)
+            _check_distinct(labels[names[column]], part)
     return labels, numbers
 
 
-def _texts(each: Part, values: I8) -> tuple[str, ...]:
+def _texts(part: Part, values: I8) -> tuple[str, ...]:
     """Return texts that follow each other in ASCII."""
-    ends = each.get("offsets").wholes(high=len(values))
+    ends = part.get("offsets").wholes(high=len(values))
     if not len(ends) or ends[0] != 0 or ends[-1] != len(values) or (np.diff(ends) < 0).any():
-        raise each.refuse(f"'offsets' must rise from 0 to {len(values)}")
+        raise part.refuse(f"'offsets' must rise from 0 to {len(values)}")
     text = values.astype(np.uint8).tobytes().decode("ascii")
     return tuple(text[begin:end] for begin, end in pairwise(ends.tolist()))
 
 
-def _check_distinct(categories: Sequence[str | int], each: Part) -> None:
+def _check_distinct(categories: Sequence[str | int], part: Part) -> None:
     if len(set(categories)) < len(categories):
-        raise each.refuse("a category comes twice")
+        raise part.refuse("a category comes twice")

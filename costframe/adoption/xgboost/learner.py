@@ -118,19 +118,19 @@ class _Model:
         model.get("gbtree_model_param").only(*_TREES_PARAM).get("num_trees").whole(len(trees), len(trees))
         if not len(trees):
             raise model.refuse("it has no trees; train it for at least one round")
-        kept = _count_trees(model, len(trees), len(self.margins), rounds)
+        n_kept = _count_trees(model, len(trees), len(self.margins), rounds)
         labels, numbers = read_categories(model, self.names)
         reader = TreeReader(self.names, len(self.margins), numbers)
         tables = []
         for number, tree in enumerate(trees.items()):
             tree.get("id").whole(number, number)
             tables.append(reader.read(tree))
-        table = TreeTable.concatenate(tables[:kept])
+        table = TreeTable.concatenate(tables[:n_kept])
         if len(groups) != len(trees):
             raise model.refuse(f"expected {len(trees):,} entries of 'tree_info', got {len(groups):,}")
-        weights = self._weights(table, groups[:kept], model)
+        weights = self._weights(table, groups[:n_kept], model)
         if dart:
-            dropped = read_float32(self.boosting.get("weight_drop"), len(trees))[:kept]
+            dropped = read_float32(self.boosting.get("weight_drop"), len(trees))[:n_kept]
             weights *= np.repeat(dropped.astype(np.float64), table.width)[:, None]
         return one_answer(table, self.names, weights, self.margins, self.link, labels)
 
@@ -170,10 +170,10 @@ class _Model:
 
 
 def _names(learner: Part, given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
-    own = learner.get("feature_names").texts() if learner.has("feature_names") else ()
-    if given is None and not own and n_features > _MOST_UNNAMED:
+    written = learner.get("feature_names").texts() if learner.has("feature_names") else ()
+    if given is None and not written and n_features > _MOST_UNNAMED:
         raise learner.refuse(f"it has {n_features:,} features without names; give feature_names")
-    return choose_names(given, own or None, n_features, learner.where)
+    return choose_names(given, written or None, n_features, learner.where)
 
 
 def read_best_rounds(document: Part) -> int | None:
@@ -196,8 +196,8 @@ def _count_trees(model: Part, n_trees: int, n_scores: int, rounds: int | None) -
             raise model.refuse(f"'iteration_indptr' must rise from 0 to {n_trees}")
     else:  # before 2.0
         sizes = model.get("gbtree_model_param")
-        each = sizes.get("num_parallel_tree").whole(1, n_trees) if sizes.has("num_parallel_tree") else 1
-        ends = np.arange(0, n_trees + 1, each * n_scores)
+        n_parallel = sizes.get("num_parallel_tree").whole(1, n_trees) if sizes.has("num_parallel_tree") else 1
+        ends = np.arange(0, n_trees + 1, n_parallel * n_scores)
     if rounds is None:
         return n_trees
     if rounds >= len(ends):
