@@ -12,8 +12,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from costframe.adoption.adopting import adopt
 from costframe.adoption.classes import labels_for, require_probabilities
-from costframe.adoption.foreign import describe_error
-from costframe.core.errors import AdoptionError, CostframeError, DataError, ParameterError, quote_names
+from costframe.adoption.given.fitting import fit_foreign
+from costframe.core.errors import AdoptionError, ParameterError, quote_names
+from costframe.core.predictors.classes import places
 from costframe.core.predictors.fitted import FittedEstimator, kind_of
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
@@ -76,12 +77,7 @@ def _fit_and_adopt(label: str, model: Any, rows: StudyRows, names: tuple[str, ..
         require_probabilities(f"estimators: {label!r}", model)
         classes, codes = np.unique(np.asarray(rows.y), return_inverse=True)
         rows = StudyRows(rows.X, labels_for(model, classes)[codes], rows.weight, rows.qid)
-    try:
-        _fit_by_query(label, copy, rows)
-    except (CostframeError, MemoryError):
-        raise
-    except Exception as error:
-        raise DataError(f"estimators: {label!r} cannot be fitted: {describe_error(error)}") from error
+    _fit_by_query(label, copy, rows)
     predictor: Any = adopt(copy, names)
     if classes is not None and predictor.classes is None:
         raise AdoptionError(f"estimators: {label!r}: its classes cannot be adopted")
@@ -99,4 +95,4 @@ def _fit_by_query(label: str, model: Any, rows: StudyRows) -> None:
         if not has_fit_parameter(model, "sample_weight"):
             raise ParameterError(f"estimators: {label!r}: {type(model).__name__} takes no sample weights")
         given["sample_weight"] = rows.weight
-    model.fit(rows.X, rows.y, **given)
+    fit_foreign(f"estimators: {label!r}", model, rows.X, rows.y, **given)

@@ -1,4 +1,4 @@
-"""A copy of an estimator, fitted on training rows."""
+"""Fits of estimators of other libraries on training rows."""
 
 from __future__ import annotations
 
@@ -51,13 +51,19 @@ def fit_copy(
                 "their own or by class_weight"
             )
         X, y = np.repeat(X, rows.counts, axis=0), np.repeat(y, rows.counts)
+    table = Handing(names if framed else None).hand(restore_together(X))
+    fit_foreign(f"{parameter}: {type(model).__name__}", copy, table, y, **given)
+    return copy
+
+
+def fit_foreign(what: str, model: Any, X: Any, y: Any, **given: Any) -> None:
+    """Fit an estimator of another library; its errors become a `DataError` that says what cannot be fitted."""
     try:
-        copy.fit(Handing(names if framed else None).hand(restore_together(X)), y, **given)
+        model.fit(X, y, **given)
     except (CostframeError, MemoryError):
         raise
     except Exception as error:
-        raise DataError(f"{parameter}: {type(model).__name__} cannot be fitted: {describe_error(error)}") from error
-    return copy
+        raise DataError(f"{what} cannot be fitted: {describe_error(error)}") from error
 
 
 def _seed(model: Any, seed: int) -> None:

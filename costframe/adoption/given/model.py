@@ -32,18 +32,6 @@ _PREFITTED = (
 )
 
 
-def _of_numbers(tree: StageTree, data: TrainingData, parameter: str) -> StageTree:
-    """Let a tree read the numbers of the data's labels; refuse other labels."""
-    for name in (tree.feature_names[f] for f in tree.bank.read):
-        known, labels = tree.categories.get(name), data.categories.get(name)
-        if isinstance(known, tuple) and isinstance(labels, tuple) and known != labels:
-            raise ParameterError(
-                f"{parameter}: reads {name!r} with the labels {quote_names(known)}, X has {quote_names(labels)}; "
-                "give `cf.adopt` of it, whose labels X then takes"
-            )
-    return tree.with_categories({})
-
-
 class PrefittedWarning(UserWarning):
     """Warning: a given model may know the training rows."""
 
@@ -69,6 +57,27 @@ class GivenModel:
     seed: int  # of its random states that the user has not fixed
     framed: bool  # whether the columns have names of their own, so that a classifier is fitted on a data frame
 
+    @property
+    def needs_fit(self) -> bool:
+        """Whether the model is not fitted; a model without class probabilities is refused."""
+        require_probabilities(self.columns.parameter, self.model)
+        return not isinstance(self.model, Predictor) and is_unfitted(self.model)
+
+    def adopted(self) -> StageTree:
+        """Return a fitted model as a stage tree."""
+        check_classes(self.model, self.classes, self.columns.parameter)
+        return probability_tree(self.model, self.columns, len(self.classes))
+
+    def fit_on(self, rows: Rows, data: TrainingData) -> tuple[Any, StageTree]:
+        """Fit a copy of the model on rows; return it, and its stage tree, which reads columns as it was fitted."""
+        labels, parameter = labels_for(self.model, self.classes), self.columns.parameter
+        model = fit_copy(
+            self.model, rows, labels[rows.y], self.columns.given_names, data,
+            parameter=parameter, seed=self.seed, framed=self.framed,
+        )  # fmt: skip
+        check_classes(model, labels, parameter)
+        return model, probability_tree(model, evolve(self.columns, types={}), len(self.classes))
+
     def fit(self, data: TrainingData) -> FittedModel:
         """Fit the model if it is not fitted, and predict the rows.
 
@@ -78,13 +87,11 @@ class GivenModel:
             If it gives no class probabilities, does not know the classes, or reads features without a price.
         """
         model, columns, parameter = self.model, self.columns, self.columns.parameter
-        require_probabilities(parameter, model)
-        if not isinstance(model, Predictor) and is_unfitted(model):
-            return self.fit_anew(data, lambda rows: self._refit(rows, data))
+        if self.needs_fit:
+            return self.fit_anew(data, lambda rows: self.fit_on(rows, data))
         if callable(model) and not columns.named and not (hasattr(model, "predict") or isinstance(model, Predictor)):
             raise ParameterError(f"{parameter}: a function does not say what it reads, name its features")
-        check_classes(model, self.classes, parameter)
-        tree = _of_numbers(probability_tree(model, columns, len(self.classes)), data, parameter)
+        tree = _of_numbers(self.adopted(), data, parameter)
         proba = self.proba
         if proba is None:
             # To the caller of `fit` or `fit_path`.
@@ -100,17 +107,6 @@ class GivenModel:
         model, tree = fit(data.train)
         proba = self._out_of_fold(data, fit) if self.proba is None else self.proba
         return self._with_validation(model, tree, proba, data)
-
-    def _refit(self, rows: Rows, data: TrainingData) -> tuple[Any, StageTree]:
-        names, labels, parameter = (
-            self.columns.given_names,
-            labels_for(self.model, self.classes),
-            self.columns.parameter,
-        )
-        how: Any = {"parameter": parameter, "seed": self.seed, "framed": self.framed}
-        model = fit_copy(self.model, rows, labels[rows.y], names, data, **how)
-        check_classes(model, labels, parameter)
-        return model, probability_tree(model, evolve(self.columns, types={}), len(self.classes))  # as it was fitted
 
     def _out_of_fold(self, data: TrainingData, fit: Fit) -> F8:
         """Predict each row by a model fitted without it and its copies: probabilities, (n,) or (n, M)."""
@@ -137,3 +133,15 @@ class GivenModel:
         if data.valid is not None:
             valid = predict_checked(tree, data.valid.X, "validation rows", self.columns.parameter)
         return FittedModel(model, tree, proba, valid)
+
+
+def _of_numbers(tree: StageTree, data: TrainingData, parameter: str) -> StageTree:
+    """Let a tree read the numbers of the data's labels; refuse other labels."""
+    for name in (tree.feature_names[f] for f in tree.bank.read):
+        known, labels = tree.categories.get(name), data.categories.get(name)
+        if isinstance(known, tuple) and isinstance(labels, tuple) and known != labels:
+            raise ParameterError(
+                f"{parameter}: reads {name!r} with the labels {quote_names(known)}, X has {quote_names(labels)}; "
+                "give `cf.adopt` of it, whose labels X then takes"
+            )
+    return tree.with_categories({})

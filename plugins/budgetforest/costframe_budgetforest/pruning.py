@@ -11,15 +11,7 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from costframe.adoption import (
-    GivenColumns,
-    check_classes,
-    fit_copy,
-    is_unfitted,
-    labels_for,
-    probability_tree,
-    require_probabilities,
-)
+from costframe.adoption import GivenColumns, GivenModel
 from costframe.plugin import (
     B1,
     F8,
@@ -28,7 +20,6 @@ from costframe.plugin import (
     DeferredPath,
     ParameterError,
     PathCollector,
-    Predictor,
     Rows,
     StageTree,
     TrainingData,
@@ -60,18 +51,10 @@ def read_forest(model: Any, data: TrainingData, classes: NDArray[Any], seed: int
     CostframeError
         If it is not a mean of trees with class probabilities, or does not know the classes.
     """
-    require_probabilities("model", model)
     columns = GivenColumns.choose(data.feature_names, None, "model")
-    if not isinstance(model, Predictor) and is_unfitted(model):
-        labels = labels_for(model, classes)
-        model = fit_copy(
-            model, data.train, labels[data.train.y], data.feature_names, data, parameter="model", seed=seed,
-            framed=framed,
-        )  # fmt: skip
-        check_classes(model, labels, "model")
-    else:
-        check_classes(model, classes, "model")
-    trees, outputs = _read_mean(probability_tree(model, columns, len(classes)), len(classes))
+    given = GivenModel(model, columns, None, classes, seed, framed)
+    tree = given.fit_on(data.train, data)[1] if given.needs_fit else given.adopted()
+    trees, outputs = _read_mean(tree, len(classes))
     return _with_shares(trees, outputs, data.train)
 
 
