@@ -210,7 +210,7 @@ def test_lightgbm_and_catboost_are_not_tried_with_frames_of_polars(monkeypatch, 
     lightgbm = pytest.importorskip("lightgbm", reason="needs lightgbm")
     catboost = pytest.importorskip("catboost", reason="needs catboost")
     given = []
-    monkeypatch.setattr("costframe.adoption.handing._of_polars", given.append)
+    monkeypatch.setattr("costframe.adoption.handing._as_polars", given.append)
     boosters = (
         lightgbm.LGBMClassifier(n_estimators=2, verbose=-1),
         catboost.CatBoostClassifier(iterations=2, verbose=0, thread_count=1, allow_writing_files=False),

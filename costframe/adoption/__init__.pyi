@@ -12,4 +12,4 @@ from costframe.adoption.given.fitting import fit_copy as fit_copy
 from costframe.adoption.given.model import FittedModel as FittedModel
 from costframe.adoption.given.model import GivenModel as GivenModel
 from costframe.adoption.given.probability_tree import probability_tree as probability_tree
-from costframe.adoption.names import of_columns as of_columns
+from costframe.adoption.names import match_columns as match_columns

@@ -47,7 +47,7 @@ class CallableModel(ReadsGiven):
 
 
 @frozen(eq=False)
-class OfClassOne(ReadsNumbers):
+class ClassOneFunction(ReadsNumbers):
     """A function's probabilities of class 1, (n,) or (n, 1); the function may give both classes."""
 
     function: Callable[..., Any]
@@ -59,7 +59,7 @@ class OfClassOne(ReadsNumbers):
 
 
 @frozen(eq=False)
-class WithLabels(ReadsGiven):
+class LabelFunction(ReadsGiven):
     """The labels that a classifier itself predicts, as scores, and beside them the values of another method, if any.
 
     Of two classes the score is -1/2 or 1/2, of more it is 1 for the label and 0 for others.
@@ -90,7 +90,7 @@ class WithLabels(ReadsGiven):
 
 
 @frozen(eq=False)
-class OfPredictor(ReadsNumbers):
+class PredictorFunction(ReadsNumbers):
     """What a predictor predicts for rows."""
 
     predictor: Predictor

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.examples import accepted_row, known_texts, known_values
+from costframe.adoption.examples import collect_texts, collect_values, find_accepted_row
 from costframe.adoption.handing import Handing, may_need_polars
 from costframe.adoption.inside import categories_inside
 from costframe.adoption.tested_values import Column
@@ -46,7 +46,7 @@ class CheckRows:
         return evolve(self, numbers=self.numbers[list(rows)])
 
 
-def drawn_rows(model: Any, predictor: Predictor, values: Sequence[Column], handing: Handing) -> Iterator[CheckRows]:
+def draw_rows(model: Any, predictor: Predictor, values: Sequence[Column], handing: Handing) -> Iterator[CheckRows]:
     """Yield rows of values of each column, with missing ones among them, then without, without signs, and ones.
 
     Columns whose values foreign code reads as they came have values of a kind that the model takes.
@@ -59,7 +59,7 @@ def drawn_rows(model: Any, predictor: Predictor, values: Sequence[Column], handi
     ):  # an encoder may tell None from NaN among texts, one missing value here
         hole &= [not isinstance(categories.get(name), tuple) for name in names]
     given = [name for name, labels in categories.items() if isinstance(labels, AsGiven)]
-    kinds = _accepted(model, handing, predictor, plain, given) if given else {}
+    kinds = _find_accepted(model, handing, predictor, plain, given) if given else {}
     full, texts = np.zeros_like(hole), [isinstance(categories.get(name), tuple) for name in names]
     ones = np.where(texts, plain, 1.0)
 
@@ -67,7 +67,7 @@ def drawn_rows(model: Any, predictor: Predictor, values: Sequence[Column], handi
         rows = np.where(holes, np.nan, drawn)
         for name in given:
             f = names.index(name)
-            rows[:, f] = _of_kind(kinds[name], values[f], holes[:, f])
+            rows[:, f] = _draw_kind(kinds[name], values[f], holes[:, f])
         return CheckRows(rows, predictor, handing)
 
     for drawn, holes in ((plain, hole), (plain, full), (np.abs(plain), full), (ones, full)):
@@ -75,7 +75,7 @@ def drawn_rows(model: Any, predictor: Predictor, values: Sequence[Column], handi
     yield evolve(filled(plain, full), tried_alone=_ROWS)
 
 
-def handings(model: Any, predictor: Predictor, library: str) -> list[Handing]:
+def list_handings(model: Any, predictor: Predictor, library: str) -> list[Handing]:
     """Return how a model of a library takes rows: as frames with labels where it was fitted on one, else as arrays."""
     names = getattr(model, "feature_names_in_", getattr(model, "feature_names", None))
     if names is None or (library != "sklearn" and not predictor.categories):
@@ -111,7 +111,7 @@ def _hand(handing: Handing, rows: Column, predictor: Predictor) -> Any:
     return handing.hand(GivenRows(tuple(columns), len(rows)))
 
 
-def _accepted(
+def _find_accepted(
     model: Any, handing: Handing, predictor: Predictor, plain: Column, given: Sequence[str]
 ) -> dict[str, list[Any]]:
     """Return values of a kind that a model takes, of each column that foreign code reads as it came."""
@@ -124,17 +124,17 @@ def _accepted(
         return (getattr(model, "predict_proba", None) or model.predict)(_hand(handing, rows, predictor))
 
     fitted_name = dict(zip(names, handing.names or names, strict=True))
-    told, texts = known_values(model, tuple(fitted_name.values())), known_texts(model)
+    told, texts = collect_values(model, tuple(fitted_name.values())), collect_texts(model)
     known = {name: told[fitted_name[name]] for name in given if fitted_name[name] in told}
-    tried = {name: [value] for name, value in _examples(predictor).items() if name in given}
-    row, _ = accepted_row(ask, given, [{**tried, **known}, known, {}], texts)
+    tried = {name: [value] for name, value in _collect_examples(predictor).items() if name in given}
+    row, _ = find_accepted_row(ask, given, [{**tried, **known}, known, {}], texts)
     return {
         name: known.get(name, texts if isinstance(value, str) and value in texts else [value])
         for name, value in zip(given, row, strict=True)
     }
 
 
-def _examples(predictor: Predictor) -> dict[str, Any]:
+def _collect_examples(predictor: Predictor) -> dict[str, Any]:
     """Return values of raw columns that the steps called by a predictor have taken."""
     if not isinstance(predictor, PreparedPredictor):
         return {}
@@ -145,7 +145,7 @@ def _examples(predictor: Predictor) -> dict[str, Any]:
     return examples
 
 
-def _of_kind(known: Sequence[Any], tested: Column, holes: B1) -> Column:
+def _draw_kind(known: Sequence[Any], tested: Column, holes: B1) -> Column:
     """Return numbers of values such as those known, some of them missing: float64 (rows,)."""
     rng, value = np.random.default_rng(len(known)), known[0]
     numbers = tested[np.abs(tested) < FIRST]

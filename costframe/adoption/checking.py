@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.adoption.check_rows import CheckRows, drawn_rows, handings
+from costframe.adoption.check_rows import CheckRows, draw_rows, list_handings
 from costframe.adoption.foreign import describe_error, library_of
-from costframe.adoption.tested_values import tested_values
+from costframe.adoption.tested_values import find_tested_values
 from costframe.core.arrays import B1, F8
 from costframe.core.errors import AdoptionError, CostframeError
 from costframe.core.learners.tree_table import TINY
@@ -43,7 +43,7 @@ def check_answers(model: Any, predictor: Predictor) -> None:
         If they differ, or the predictor refuses what the model takes, or the model refuses all rows that are tried; the
         text names the library, its version and a row.
     """
-    values = tested_values(predictor)
+    values = find_tested_values(predictor)
     if values is None or _has_coded_categories(model, predictor):
         return
     if library_of(model) != "lightgbm":  # which reads numbers so small otherwise from frames of Arrow than from arrays
@@ -52,27 +52,29 @@ def check_answers(model: Any, predictor: Predictor) -> None:
         ]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        rows, pairs = _taken(model, predictor, values)
+        rows, pairs = _find_taken(model, predictor, values)
         for theirs, ours, close in pairs:
-            _compare(model, predictor, rows.numbers, (theirs, _answer(model, ours, rows.numbers), close))
+            _compare(model, predictor, rows.numbers, (theirs, _answer_as_adopted(model, ours, rows.numbers), close))
 
 
-def _taken(model: Any, predictor: Predictor, values: list[Column]) -> tuple[CheckRows, list[tuple[Any, Any, float]]]:
+def _find_taken(
+    model: Any, predictor: Predictor, values: list[Column]
+) -> tuple[CheckRows, list[tuple[Any, Any, float]]]:
     """Return the first rows that a model takes, with its answers and what is to be compared with them.
 
     If it takes no table of those drawn, they are the rows of one that it takes alone.
     """
     failed: Exception | None = None
-    for handing in handings(model, predictor, library_of(model)):
+    for handing in list_handings(model, predictor, library_of(model)):
         try:
-            for rows in drawn_rows(model, predictor, values, handing):
+            for rows in draw_rows(model, predictor, values, handing):
                 try:
-                    return _answered(model, predictor, rows)
+                    return _ask(model, predictor, rows)
                 except Exception as error:  # noqa: BLE001 - it refuses the rows; those without NaN may do
                     failed = failed or error
                 alone = [number for number in range(rows.tried_alone) if _takes(model, predictor, rows.take([number]))]
                 if alone:
-                    return _answered(model, predictor, rows.take(alone))
+                    return _ask(model, predictor, rows.take(alone))
         except Exception as error:  # noqa: BLE001 - it refuses rows of all kinds; another library's frame may do
             failed = failed or error
     raise AdoptionError(
@@ -82,27 +84,27 @@ def _taken(model: Any, predictor: Predictor, values: list[Column]) -> tuple[Chec
     ) from failed
 
 
-def _answered(model: Any, predictor: Predictor, rows: CheckRows) -> tuple[CheckRows, list[tuple[Any, Any, float]]]:
-    pairs = _pairs(model, predictor)
-    return rows, [(_flat(theirs(rows.given)), ours, close) for theirs, ours, close in pairs]
+def _ask(model: Any, predictor: Predictor, rows: CheckRows) -> tuple[CheckRows, list[tuple[Any, Any, float]]]:
+    pairs = _list_questions(model, predictor)
+    return rows, [(_as_array(theirs(rows.given)), ours, close) for theirs, ours, close in pairs]
 
 
 def _takes(model: Any, predictor: Predictor, rows: CheckRows) -> bool:
     try:
-        _answered(model, predictor, rows)
+        _ask(model, predictor, rows)
     except Exception:  # noqa: BLE001 - of any library
         return False
     return True
 
 
-def _answer(model: Any, ours: Callable[[Any], Any], rows: Column) -> Any:
+def _answer_as_adopted(model: Any, ours: Callable[[Any], Any], rows: Column) -> Any:
     try:
         return ours(rows)
     except CostframeError as error:
-        raise _differing(model, f"takes rows that are refused as adopted: {error}") from error
+        raise _differing_error(model, f"takes rows that are refused as adopted: {error}") from error
 
 
-def _pairs(model: Any, predictor: Predictor) -> list[Pair]:
+def _list_questions(model: Any, predictor: Predictor) -> list[Pair]:
     """Return what can be asked of a model and of its predictor."""
     library, scores = library_of(model), predictor.decision_function
     classes = predictor.classes is not None and hasattr(model, "classes_") and hasattr(model, "predict")
@@ -150,20 +152,20 @@ def _compare(model: Any, predictor: Predictor, rows: Column, answers: tuple[Any,
     if theirs.shape != ours.shape:
         theirs = theirs.reshape(ours.shape) if theirs.size == ours.size else theirs
     if theirs.shape != ours.shape:
-        raise _differing(model, f"gives answers of shape {theirs.shape[1:]} a row, as adopted {ours.shape[1:]}")
+        raise _differing_error(model, f"gives answers of shape {theirs.shape[1:]} a row, as adopted {ours.shape[1:]}")
     if close:
         largest = max([1e-300, *np.abs(theirs[np.isfinite(theirs)])])
         differ = ~np.isclose(ours, theirs, rtol=close, atol=close * largest, equal_nan=True)
     else:
-        differ = (ours != theirs) & ~_undecided(predictor, rows)
+        differ = (ours != theirs) & ~_find_undecided(predictor, rows)
     wrong = np.flatnonzero(differ.reshape(len(rows), -1).any(axis=1))
     if len(wrong) > (_FEW * len(rows) if _has_steps(predictor) else 0):
         row, names = wrong[0], predictor.feature_names
         shown = ", ".join(f"{names[f]}={rows[row, f]!r}" for f in range(min(len(names), 8)))
-        raise _differing(model, f"answers {theirs[row]} for the row {shown}, as adopted {ours[row]}")
+        raise _differing_error(model, f"answers {theirs[row]} for the row {shown}, as adopted {ours[row]}")
 
 
-def _differing(model: Any, how: str) -> AdoptionError:
+def _differing_error(model: Any, how: str) -> AdoptionError:
     library = library_of(model)
     version = getattr(sys.modules.get(library), "__version__", "of unknown version")
     return AdoptionError(
@@ -172,7 +174,7 @@ def _differing(model: Any, how: str) -> AdoptionError:
     )
 
 
-def _undecided(predictor: Predictor, rows: Column) -> B1:
+def _find_undecided(predictor: Predictor, rows: Column) -> B1:
     """Return the rows whose two likeliest classes are as good as equal."""
     p = predictor.predict(rows)
     if p.ndim == 1:
@@ -210,7 +212,7 @@ def _has(model: Any, method: str) -> bool:
     return callable(getattr(model, method, None))
 
 
-def _flat(answers: Any) -> NDArray[Any]:
+def _as_array(answers: Any) -> NDArray[Any]:
     """Return answers as one array; of several labels a row the probabilities of class 1."""
     if isinstance(answers, list) and len(answers) and np.ndim(answers[0]) == 2:
         return np.column_stack([label[:, -1] for label in answers])

@@ -22,12 +22,12 @@ _FEW = 4  # texts of an attribute, or of all
 _TRIED = 1000  # rows in which some columns are of other kinds than most
 
 
-def known_values(model: Any, names: Sequence[str]) -> dict[str, list[Any]]:
+def collect_values(model: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """Return values of columns, by name: categories that encoders and boosters inside a fitted model have met."""
     known_by_name = {names[f]: list(known) for f, known in categories_inside(model, names).items()}
     texts = set(known_by_name)  # names of columns of which texts are told, not only the numbers that stand for them
     for part in everything_inside(model):
-        for name, values in _told(part):
+        for name, values in _list_known(part):
             present = [value for value in values if not is_missing(value)]
             is_text = any(isinstance(value, str) for value in present)
             if name in names and present and (name not in known_by_name or (is_text and name not in texts)):
@@ -36,7 +36,7 @@ def known_values(model: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     return known_by_name
 
 
-def _told(model: Any) -> Iterator[tuple[str, list[Any]]]:
+def _list_known(model: Any) -> Iterator[tuple[str, list[Any]]]:
     """Yield the columns of which a fitted estimator tells categories, and these."""
     categories, names = getattr(model, "categories_", None), getattr(model, "feature_names_in_", None)
     if isinstance(categories, list) and names is not None and len(categories) == len(names):
@@ -62,31 +62,31 @@ def may_crash(model: Any) -> bool:
     return any(len(part.get_embedding_feature_indices()) for part in fitted)
 
 
-def known_texts(model: Any) -> list[str]:
+def collect_texts(model: Any) -> list[str]:
     """Return some texts that fitted attributes of a model, and of all inside it, hold, of whatever column."""
     texts: list[str] = []
     for part in everything_inside(model):
         for name, value in vars(part).items() if hasattr(part, "__dict__") else ():
             if name.endswith("_") and name != "feature_names_in_":
-                texts += islice(_texts(value), _FEW)
+                texts += islice(_list_texts(value), _FEW)
     return list(dict.fromkeys(texts))[:_FEW]
 
 
-def _texts(value: Any, depth: int = 0) -> Iterator[str]:
+def _list_texts(value: Any, depth: int = 0) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping) or (hasattr(value, "index") and hasattr(value, "iloc")):
         yield from (key for key in islice(value.keys(), _FEW) if isinstance(key, str))
         values = value.values() if isinstance(value, Mapping) else ()
         for inner in islice(values, _FEW) if depth < 2 else ():
-            yield from _texts(inner, depth + 1)
+            yield from _list_texts(inner, depth + 1)
     elif isinstance(value, list | tuple | set | frozenset | np.ndarray) and depth < 2:
         is_one = isinstance(value, np.ndarray) and not value.ndim
         for inner in islice(() if is_one else value, _FEW):
-            yield from _texts(inner, depth + 1)
+            yield from _list_texts(inner, depth + 1)
 
 
-def accepted_row(
+def find_accepted_row(
     call: Callable[[F8], Any],
     columns: Sequence[str],
     known: Sequence[Mapping[str, list[Any]]],
@@ -104,7 +104,7 @@ def accepted_row(
         That of the first row, if the function takes none of those tried.
     """
     failed: Exception | None = None
-    for values in chain.from_iterable(_rows(columns, opinion, (*KINDS, *texts)) for opinion in known):
+    for values in chain.from_iterable(_list_rows(columns, opinion, (*KINDS, *texts)) for opinion in known):
         row = np.array([[AsGiven().number(value) for value in values]])
         try:
             return values, call(row)
@@ -116,16 +116,18 @@ def accepted_row(
     raise failed
 
 
-def _rows(columns: Sequence[str], known: Mapping[str, list[Any]], kinds: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+def _list_rows(
+    columns: Sequence[str], known: Mapping[str, list[Any]], kinds: Sequence[Any]
+) -> Iterator[tuple[Any, ...]]:
     first = {name: known[name][0] for name in columns if name in known}
     for kind in kinds:
         yield tuple(first.get(name, kind) for name in columns)
     others = [name for name in columns if name not in first]
-    rows = ({**first, **dict.fromkeys(others, base), **odd} for base, odd in _mixed(others, kinds))
+    rows = ({**first, **dict.fromkeys(others, base), **odd} for base, odd in _mix_kinds(others, kinds))
     yield from (tuple(row[name] for name in columns) for row in islice(rows, _TRIED))
 
 
-def _mixed(columns: Sequence[str], kinds: Sequence[Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
+def _mix_kinds(columns: Sequence[str], kinds: Sequence[Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield a value for most columns, and other ones for one to three of them."""
     for kind, column in product(kinds[2:], columns):
         yield 1.0, {column: kind}

@@ -51,20 +51,20 @@ class Handing:
             raise
         except Exception as error:  # noqa: BLE001 - of any library
             failed = error
-        for other in _other_columns(given):
+        for other in _retype_empty(given):
             try:
                 return function(other)
             except Exception as error:  # noqa: BLE001 - as above; that of objects knows what the values are
                 failed = error
         if hasattr(given, "iloc") and self.tries_polars and _has_polars():
             with suppress(Exception):  # of a function of frames of pandas, which the error above is about
-                return function(_of_polars(given))
+                return function(_as_polars(given))
         raise failed
 
     def hand(self, rows: NDArray[Any] | GivenRows) -> Any:
         """Return rows as the function takes them."""
         if self.categories:
-            rows = _with_categories(rows, self.categories)
+            rows = _categorize(rows, self.categories)
         if self.names is None:
             return rows.as_array() if isinstance(rows, GivenRows) else rows
         try:
@@ -76,7 +76,7 @@ class Handing:
         )
         if self.library == "pandas":
             return frame
-        return _of_polars(frame)
+        return _as_polars(frame)
 
 
 def _has_polars() -> bool:
@@ -104,13 +104,13 @@ def _is_plain(model: Any) -> bool:
     return package_of(type(model)) == "sklearn" and type(model).__name__ != "FunctionTransformer"
 
 
-def _of_polars(frame: Any) -> Any:
+def _as_polars(frame: Any) -> Any:
     import polars as pl
 
     return pl.from_pandas(frame, nan_to_null=False)
 
 
-def _other_columns(given: Any) -> list[Any]:
+def _retype_empty(given: Any) -> list[Any]:
     """Return a frame of pandas whose empty columns are numbers, and one where they are objects, if there are any."""
     if not hasattr(given, "iloc") or not (empty := given.isna().all()).any():
         return []
@@ -118,7 +118,7 @@ def _other_columns(given: Any) -> list[Any]:
     return [nothing, given.astype(dict.fromkeys(given.columns[empty], object))]
 
 
-def _with_categories(rows: NDArray[Any] | GivenRows, categories: Mapping[int, tuple[Any, ...]]) -> GivenRows:
+def _categorize(rows: NDArray[Any] | GivenRows, categories: Mapping[int, tuple[Any, ...]]) -> GivenRows:
     """Return rows with a category dtype in some columns where their values have none."""
     if not isinstance(rows, GivenRows):
         rows = GivenRows(tuple(GivenColumn(np.ascontiguousarray(column)) for column in rows.T), len(rows))

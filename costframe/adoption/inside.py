@@ -37,13 +37,13 @@ def categories_inside(model: Any, names: Sequence[str]) -> dict[int, tuple[Any, 
     categories: dict[int, tuple[Any, ...]] = {}
     place = {name: f for f, name in enumerate(names)} | {name.replace(" ", "_"): f for f, name in enumerate(names)}
     for part in everything_inside(model):
-        for name, known in _kept_categories(part).items():
+        for name, known in _read_categories(part).items():
             if name in place and known:
                 categories.setdefault(place[name], known)
     return categories
 
 
-def _kept_categories(model: Any) -> dict[str, tuple[Any, ...]]:
+def _read_categories(model: Any) -> dict[str, tuple[Any, ...]]:
     if is_lightgbm(model):
         return {} if is_unfitted(model) else pandas_categories(model)
     if not is_xgboost(model) or is_unfitted(model):

@@ -44,7 +44,7 @@ def is_unnamed(names: Sequence[str]) -> bool:
     return any(tuple(names) == tuple(f"{start}{f}" for f in range(len(names))) for start in ("f", "Column_"))
 
 
-def of_columns(bank: WeakLearnerBank, names: Sequence[str]) -> WeakLearnerBank:
+def match_columns(bank: WeakLearnerBank, names: Sequence[str]) -> WeakLearnerBank:
     """Let a bank read columns: by name, or by position if its model had no names and there are as many columns."""
     read = bank.feature_names
     if is_unnamed(read) and len(read) == len(names) and not set(read) <= set(names):

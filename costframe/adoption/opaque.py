@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from costframe.adoption.callable_model import CallableModel, Method, OfClassOne, WithLabels
+from costframe.adoption.callable_model import CallableModel, ClassOneFunction, LabelFunction, Method
 from costframe.adoption.classes import classes_of, fits_several
-from costframe.adoption.examples import accepted_row, known_texts, known_values, may_crash
+from costframe.adoption.examples import collect_texts, collect_values, find_accepted_row, may_crash
 from costframe.adoption.foreign import describe_error, is_unfitted
 from costframe.adoption.inside import names_inside, prices_inside, reads_numbers
 from costframe.adoption.names import choose_names
@@ -32,14 +32,14 @@ def opaque_tree(
     columns: Sequence[int],
     width: int,
     link: str = "identity",
-    **about: Any,
+    **options: Any,
 ) -> StageTree:
     """Return a model of one opaque learner, called `title`, of some columns, whose outputs are the scores."""
     learner = OpaqueLearner(title, function, tuple(columns), width)
     bank = WeakLearnerBank.opaque(names, [learner])
-    if not reads_numbers(_foreign_of(function)):
+    if not reads_numbers(_find_foreign(function)):
         bank = evolve(bank, categories={names[f]: AsGiven() for f in columns})
-    return StageTree(bank, (Answer([0], np.eye(width), np.zeros(width), link, **about),))
+    return StageTree(bank, (Answer([0], np.eye(width), np.zeros(width), link, **options),))
 
 
 def adopt_opaque(
@@ -81,20 +81,22 @@ def adopt_opaque(
             f"{title}: expected a fitted classifier or regressor, with predict_proba or predict, a function of rows, "
             "or the path of a model file"
         )
-    read = _read(model, features, feature_names, title)
+    read = _choose_read(model, features, feature_names, title)
     names = read if feature_names is None else choose_names(feature_names, None, len(feature_names), title)
     unknown = [name for name in read if name not in set(names)]
     if unknown:
         raise AdoptionError(f"{title}: features: {unknown[0]!r} is none of the columns {', '.join(names)}")
     columns = [names.index(name) for name in read]
     try:
-        tree = _of_model(model, title, read, names, columns)
+        tree = _build_tree(model, title, read, names, columns)
     except (BankError, DataError) as error:
         raise AdoptionError(f"{title}: {error}") from error
     return tree.with_costs(prices_inside(model, tree.feature_names))
 
 
-def _of_model(model: Any, title: str, read: tuple[str, ...], names: Sequence[str], columns: Sequence[int]) -> StageTree:
+def _build_tree(
+    model: Any, title: str, read: tuple[str, ...], names: Sequence[str], columns: Sequence[int]
+) -> StageTree:
     classes = classes_of(model)
     if isinstance(classes, list):
         raise AdoptionError(f"{title}: several labels a row cannot be adopted; adopt one classifier for each")
@@ -102,26 +104,26 @@ def _of_model(model: Any, title: str, read: tuple[str, ...], names: Sequence[str
         return opaque_tree(title, model, names, columns, _probe(model, read, title))
     method = next((name for name in _METHODS[:2] if classes is not None and hasattr(model, name)), "predict")
     if fits_several(model):
-        every, width = _tried(CallableModel.of(model, read, method), read, title)  # type: ignore[arg-type]
+        every, width = _try_handings(CallableModel.of(model, read, method), read, title)  # type: ignore[arg-type]
         return opaque_tree(title, every, names, columns, width)
     if classes is None or len(classes) < 2:
-        function, width = _call(model, read, "predict" if classes is None else method)  # type: ignore[arg-type]
+        function, width = _make_function(model, read, "predict" if classes is None else method)  # type: ignore[arg-type]
         return opaque_tree(title, function, names, columns, width)
-    values, n_values = (None, 0) if method == "predict" else _call(model, read, method)  # type: ignore[arg-type]
+    values, n_values = (None, 0) if method == "predict" else _make_function(model, read, method)  # type: ignore[arg-type]
     if n_values != (1 if len(classes) == 2 else len(classes)):
         values, n_values = None, 0  # such as decisions between pairs of classes
-    predict = _labelled(model, read)
-    function = WithLabels(predict, tuple(classes.tolist()), values)
+    predict = _make_labelled(model, read)
+    function = LabelFunction(predict, tuple(classes.tolist()), values)
     by_label = method != "predict_proba" and function.n_scores == 1
-    width, about = function.n_scores + n_values, {}
+    width, options = function.n_scores + n_values, {}
     if values is not None:
         picked = np.arange(width)[:1] if by_label else np.arange(function.n_scores, width)
-        about["blends"] = [Blend([Part("identity", width)], np.eye(width)[:, picked], np.zeros(len(picked)))]
+        options["blends"] = [Blend([Part("identity", width)], np.eye(width)[:, picked], np.zeros(len(picked)))]
     link = "step" if by_label or (values is None and function.n_scores == 1) else "identity"
-    return opaque_tree(title, function, names, columns, width, link, by_scores=True, **about).with_classes(classes)
+    return opaque_tree(title, function, names, columns, width, link, by_scores=True, **options).with_classes(classes)
 
 
-def _read(
+def _choose_read(
     model: Any, features: Sequence[str] | None, feature_names: Sequence[str] | None, title: str
 ) -> tuple[str, ...]:
     """Return the columns that a model reads, in its order."""
@@ -142,11 +144,11 @@ def _read(
 
 def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTree:
     """Return a model of one method of a fitted estimator, which reads the columns `names`."""
-    function, width = _call(model, names, method)
+    function, width = _make_function(model, names, method)
     return opaque_tree(type(model).__name__, function, names, range(len(names)), width)
 
 
-def _call(model: Any, names: Sequence[str], method: Method) -> tuple[Callable[..., Any], int]:
+def _make_function(model: Any, names: Sequence[str], method: Method) -> tuple[Callable[..., Any], int]:
     """Return a method as a function of rows, with the number of its outputs, one for probabilities of two classes.
 
     Methods of classifiers are those with numbers.
@@ -156,26 +158,26 @@ def _call(model: Any, names: Sequence[str], method: Method) -> tuple[Callable[..
         single = classes is None or (method == "decision_function" and len(classes) == 2)
         width = 1 if single else len(classes)
     else:
-        function, width = _tried(function, names, type(model).__name__)
-    return (OfClassOne(function), 1) if method == "predict_proba" and width == 2 else (function, width)
+        function, width = _try_handings(function, names, type(model).__name__)
+    return (ClassOneFunction(function), 1) if method == "predict_proba" and width == 2 else (function, width)
 
 
-def _labelled(model: Any, names: Sequence[str]) -> CallableModel:
+def _make_labelled(model: Any, names: Sequence[str]) -> CallableModel:
     """Return a classifier as one that predicts a row's label, perhaps a text."""
     function, labels = CallableModel.of(model, names, "predict"), tuple(classes_of(model).tolist())
     if may_crash(model):
         return function
-    return _tried(function, names, type(model).__name__, lambda way: WithLabels(way, labels, None))[0]
+    return _try_handings(function, names, type(model).__name__, lambda way: LabelFunction(way, labels, None))[0]
 
 
-def _foreign_of(function: Any) -> Any:
+def _find_foreign(function: Any) -> Any:
     """Return the model within a function of rows, another function as it is."""
     while (inner := getattr(function, "function", getattr(function, "model", None))) is not None:
         function = inner
     return function
 
 
-def _tried(
+def _try_handings(
     function: CallableModel,
     names: Sequence[str],
     title: str,
@@ -198,12 +200,14 @@ def _tried(
 
 def _probe(function: Callable[..., Any], names: Sequence[str], title: str) -> int:
     """Return the number of outputs of a function, for the first row that it takes."""
-    model = _foreign_of(function)
+    model = _find_foreign(function)
     if may_crash(model):
         raise AdoptionError(f"{title}: reads vectors, of a size that it does not tell, and is not tried")
-    known, texts = known_values(model, names), known_texts(model)
+    known, texts = collect_values(model, names), collect_texts(model)
     try:
-        _, values = accepted_row(lambda row: call_as_given(function, row), names, [known, {}] if known else [{}], texts)
+        _, values = find_accepted_row(
+            lambda row: call_as_given(function, row), names, [known, {}] if known else [{}], texts
+        )
     except Exception as failed:
         raise AdoptionError(
             f"{title}: refuses all rows that were tried, of numbers, texts, dates and missing values in "

@@ -47,10 +47,10 @@ def adopt_own(model: Any, feature_names: Sequence[str] | None = None) -> Predict
     predictor = own_predictor(model)
     if predictor is None or is_unfitted(model):
         raise AdoptionError(f"{type(model).__name__}: is not fitted; fit it before adopting it")
-    return predictor if feature_names is None else renamed(predictor, feature_names)
+    return predictor if feature_names is None else rename_columns(predictor, feature_names)
 
 
-def renamed(predictor: Predictor, names: Sequence[str]) -> Predictor:
+def rename_columns(predictor: Predictor, names: Sequence[str]) -> Predictor:
     """Return a predictor for columns with other names, in the same order, and its prices under these names.
 
     Raises
@@ -64,12 +64,12 @@ def renamed(predictor: Predictor, names: Sequence[str]) -> Predictor:
     old_names = predictor.feature_names
     if len(old_names) == len(names):
         if isinstance(predictor, StageTree):
-            costs = _renamed_prices(predictor.costs, old_names, names)
+            costs = _rename_prices(predictor.costs, old_names, names)
             return evolve(predictor, bank=predictor.bank.renamed(names), costs=costs)
         if isinstance(predictor, PlannedPredictor):
             further = predictor.gains_bank.feature_names[len(names) :]
             banks = predictor.bank.renamed(names), predictor.gains_bank.renamed((*names, *further))
-            costs = _renamed_prices(predictor.costs, old_names, names)
+            costs = _rename_prices(predictor.costs, old_names, names)
             return evolve(predictor, bank=banks[0], gains_bank=banks[1], costs=costs)
     raise AdoptionError(
         f"{type(predictor).__name__}: its features are {old_names}, but the steps before it make {names}; train it "
@@ -77,7 +77,7 @@ def renamed(predictor: Predictor, names: Sequence[str]) -> Predictor:
     )
 
 
-def _renamed_prices(costs: CostModel | None, old_names: Sequence[str], names: Sequence[str]) -> CostModel | None:
+def _rename_prices(costs: CostModel | None, old_names: Sequence[str], names: Sequence[str]) -> CostModel | None:
     """Return prices of columns with other names."""
     if costs is None:
         return None

@@ -26,14 +26,14 @@ _INVERSE: dict[str, Callable[[Column, float], Column]] = {
 }
 
 
-def tested_values(predictor: Predictor) -> list[Column] | None:
+def find_tested_values(predictor: Predictor) -> list[Column] | None:
     """Return values of each column at which answers may change, None if they are not known."""
     inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
     if not isinstance(inner, StageTree) or not len(inner.bank.feature_names) or inner.bank.opaques:
         return None
-    values = _tested(inner.bank)
+    values = _find_thresholds(inner.bank)
     if isinstance(predictor, PreparedPredictor):
-        values = _raw(predictor, values)
+        values = _trace_to_raw(predictor, values)
     for name, labels in predictor.categories.items():
         if isinstance(labels, AsGiven):
             continue
@@ -60,7 +60,7 @@ def _keep_allowed(preparation: Preparation, values: list[Column]) -> None:
             values[f] = values[f][(values[f] >= check.numbers[0]) & (values[f] <= check.numbers[1])]  # type: ignore[union-attr]
 
 
-def _tested(bank: WeakLearnerBank) -> list[Column]:
+def _find_thresholds(bank: WeakLearnerBank) -> list[Column]:
     """Return the thresholds of a bank's trees, and the next numbers, or their categories, of each column."""
     trees, n_features = bank.trees, len(bank.feature_names)
     inner = np.flatnonzero((trees.feature >= 0) & np.isfinite(trees.threshold))
@@ -73,7 +73,7 @@ def _tested(bank: WeakLearnerBank) -> list[Column]:
     return [column[np.isfinite(column)] for column in columns]
 
 
-def _raw(prepared: PreparedPredictor, made: list[Column]) -> list[Column]:
+def _trace_to_raw(prepared: PreparedPredictor, made: list[Column]) -> list[Column]:
     """Return values of raw columns from those of made columns, and from the operations between."""
     preparation, first = prepared.preparation, len(prepared.feature_names)
     maker: dict[int, Operation | OpaqueOperation] = {}
@@ -85,14 +85,14 @@ def _raw(prepared: PreparedPredictor, made: list[Column]) -> list[Column]:
     for column, values in zip(preparation.outputs, made, strict=True):
         at, parts = column, [values]
         while at in maker and len(maker[at].reads) == 1:
-            parts = _before(maker[at], parts)
+            parts = _invert(maker[at], parts)
             at = maker[at].reads[0]
         if at < len(raw):
             raw[at] += parts
     return [np.concatenate(parts_of_column) for parts_of_column in raw]
 
 
-def _before(operation: Operation | OpaqueOperation, made: list[Column]) -> list[Column]:
+def _invert(operation: Operation | OpaqueOperation, made: list[Column]) -> list[Column]:
     """Return values of a column from which an operation makes some values, or at which it changes."""
     kind, numbers = getattr(operation, "kind", ""), getattr(operation, "numbers", np.empty(0))
     if kind in _INVERSE:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from costframe.adoption.names import of_columns
+from costframe.adoption.names import match_columns
 from costframe.core.arrays import F8
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError, shown
@@ -66,7 +66,7 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
     for name, labels in found.categories.items():
         if data.categories.get(name, labels) != labels:
             raise DataError(f"bank: has other labels of {name!r} than X; give X with those of the bank")
-    return of_columns(found, data.feature_names)
+    return match_columns(found, data.feature_names)
 
 
 def _model(bank: Any) -> Any:

@@ -21,12 +21,14 @@ _NAN_TREATMENTS = ("AsIs", "AsFalse", "AsTrue")
 
 def read_document(model: Part) -> CatBoostModel:
     """Return the model of a JSON document."""
-    pairs = list(_groups(model.get("features_info")))
+    pairs = list(_read_groups(model.get("features_info")))
     splits = Splits.of([group for _, group in pairs], model.where)
     oblivious = model.has("oblivious_trees")
-    trees = _symmetric(model.get("oblivious_trees"), splits) if oblivious else _free(model.get("trees"), splits)
+    trees = (
+        _read_symmetric(model.get("oblivious_trees"), splits) if oblivious else _read_free(model.get("trees"), splits)
+    )
     width = trees.outputs.shape[1]
-    scale, bias = _scale_and_bias(model, width)
+    scale, bias = _read_scale_and_bias(model, width)
     info = model.get("model_info") if model.has("model_info") else Part({}, model.where)
     features = [feature for feature, _ in pairs if feature is not None]
     link, classes, cut = read_link(info, width), read_classes(info, width), read_cut(info)
@@ -34,52 +36,52 @@ def read_document(model: Part) -> CatBoostModel:
     return CatBoostModel(model.where, by_column, splits, trees, scale, bias, link, classes, cut)
 
 
-def _groups(info: Part) -> Iterator[tuple[Feature | None, SplitGroup]]:
+def _read_groups(info: Part) -> Iterator[tuple[Feature | None, SplitGroup]]:
     """Return each feature with the group of its splits, then the groups of CTRs, which are of several features."""
-    for part in _listed(info, "float_features"):
-        feature, treatment = _feature(part, FLOAT), part.get("nan_value_treatment").text()
+    for part in _list_parts(info, "float_features"):
+        feature, treatment = _read_feature(part, FLOAT), part.get("nan_value_treatment").text()
         if treatment not in _NAN_TREATMENTS:
             raise part.refuse(f"unknown nan_value_treatment {treatment!r}, expected one of {_NAN_TREATMENTS}")
-        borders = _round(part.get("borders").reals()) if part.has("borders") else np.empty(0)
+        borders = _round_to_float32(part.get("borders").reals()) if part.has("borders") else np.empty(0)
         has_nans = part.get("has_nans")
         if not isinstance(has_nans.value, bool):
             raise has_nans.refuse(f"expected true or false, got {shown(has_nans.value)}")
         yield feature, SplitGroup(feature, borders, has_nans.value and treatment == "AsTrue")
     names = {}
-    for part in _listed(info, "categorical_features"):
-        feature = _feature(part, CATEGORICAL)
+    for part in _list_parts(info, "categorical_features"):
+        feature = _read_feature(part, CATEGORICAL)
         names[feature.index] = feature.title
         values = (
             part.get("values").wholes(low=-_INT32, high=_INT32 - 1) if part.has("values") else np.empty(0, np.int64)
         )
         yield feature, SplitGroup(feature, (values % 2**32).astype(np.float64))
-    for part in _listed(info, "ctrs"):
-        elements = [element for element in _listed(part, "elements") if element.has("cat_feature_index")]
+    for part in _list_parts(info, "ctrs"):
+        elements = [element for element in _list_parts(part, "elements") if element.has("cat_feature_index")]
         used = [names.get(element.get("cat_feature_index").whole(), "unknown") for element in elements]
         yield None, SplitGroup(None, part.get("borders").reals(), reason=ctr_reason(used))
 
 
-def _listed(part: Part, name: str) -> Iterator[Part]:
+def _list_parts(part: Part, name: str) -> Iterator[Part]:
     return part.get(name).items() if part.has(name) else iter(())
 
 
-def _feature(part: Part, kind: str) -> Feature:
+def _read_feature(part: Part, kind: str) -> Feature:
     name = part.get("feature_id").text() if part.has("feature_id") else ""
     index, column = (part.get(name).whole(high=_INT32) for name in ("feature_index", "flat_feature_index"))
     return Feature(kind, column, index, name)
 
 
-def _round(borders: Any) -> F8:
+def _round_to_float32(borders: Any) -> F8:
     """Return numbers in float32 precision: float64."""
     with np.errstate(over="ignore"):
         return np.asarray(borders, np.float64).astype(np.float32).astype(np.float64)
 
 
-def _symmetric(part: Part, splits: Splits) -> SymmetricForest:
+def _read_symmetric(part: Part, splits: Splits) -> SymmetricForest:
     depths, tests, width = list[int](), list[Part](), 0
     rows: list[F8] = []
     for tree in part.items():
-        levels, outputs = list(_listed(tree, "splits")), tree.get("leaf_values").reals()
+        levels, outputs = list(_list_parts(tree, "splits")), tree.get("leaf_values").reals()
         leaves = 2 ** min(len(levels), DEEPEST)
         width = width or max(len(outputs) // leaves, 1)
         if len(levels) > DEEPEST or len(outputs) != leaves * width:
@@ -91,7 +93,7 @@ def _symmetric(part: Part, splits: Splits) -> SymmetricForest:
         tests += levels
         rows.append(outputs.reshape(leaves, width))
     _check_trees(part, len(depths))
-    return SymmetricForest(np.array(depths, np.int64), _numbers(tests, splits), np.concatenate(rows))
+    return SymmetricForest(np.array(depths, np.int64), _number_splits(tests, splits), np.concatenate(rows))
 
 
 def _check_trees(part: Part, count: int) -> None:
@@ -99,7 +101,7 @@ def _check_trees(part: Part, count: int) -> None:
         raise part.refuse("it has no trees; train it for at least one iteration")
 
 
-def _free(part: Part, splits: Splits) -> Forest:
+def _read_free(part: Part, splits: Splits) -> Forest:
     first, left, right, leaf = [0], list[int](), list[int](), list[int]()
     tests, outputs, width = list[Part](), list[Any](), 0
     for tree in part.items():
@@ -125,12 +127,12 @@ def _free(part: Part, splits: Splits) -> Forest:
         first.append(len(left))
     _check_trees(part, len(first) - 1)
     split = np.full(len(left), -1)
-    split[np.array(leaf) < 0] = _numbers(tests, splits)
+    split[np.array(leaf) < 0] = _number_splits(tests, splits)
     values = Part(outputs, part.where).reals().reshape(-1, width)
     return Forest(np.array(first), np.array(left), np.array(right), split, np.array(leaf), values)
 
 
-def _numbers(tests: list[Part], splits: Splits) -> I8:
+def _number_splits(tests: list[Part], splits: Splits) -> I8:
     """Return the number of each split; refuse one whose feature or value is not the one of its number."""
     numbers = []
     for split in tests:
@@ -139,7 +141,11 @@ def _numbers(tests: list[Part], splits: Splits) -> I8:
         numbers.append(number)
         kind, named = split.get("split_type").text(), splits.categorical[number]
         index = split.get("cat_feature_index" if named else "float_feature_index").whole()
-        value = split.get("value").whole(-_INT32, _INT32 - 1) % 2**32 if named else _round(split.get("border").number())
+        value = (
+            split.get("value").whole(-_INT32, _INT32 - 1) % 2**32
+            if named
+            else _round_to_float32(split.get("border").number())
+        )
         expected = ("OneHotFeature" if named else "FloatFeature", splits.index[number], splits.value[number])
         if (kind, index, value) != expected:
             told, got = (f"{kind} {index} at {value:.9g}" for kind, index, value in (expected, (kind, index, value)))
@@ -147,17 +153,17 @@ def _numbers(tests: list[Part], splits: Splits) -> I8:
     return np.array(numbers, np.int64)
 
 
-def _scale_and_bias(model: Part, width: int) -> tuple[float, F8]:
+def _read_scale_and_bias(model: Part, width: int) -> tuple[float, F8]:
     """Return the factor of the trees' sums, and what is added: float64 (K,)."""
     if not model.has("scale_and_bias"):
         return 1.0, np.zeros(width)
-    scale, bias = _pair(model.get("scale_and_bias"))
+    scale, bias = _read_pair(model.get("scale_and_bias"))
     if isinstance(bias.value, list):
         return scale.number(), bias.reals(width) if bias.value else np.zeros(width)
     return scale.number(), np.full(width, bias.number())  # of versions before several outputs had one each
 
 
-def _pair(part: Part) -> tuple[Part, Part]:
+def _read_pair(part: Part) -> tuple[Part, Part]:
     items = list(part.items())
     if len(items) != 2:
         raise part.refuse(f"expected two entries, got {len(items)}")

@@ -33,8 +33,8 @@ _LABELS = {"Integer": np.int64, "Float": np.float64, "String": np.str_, "Boolean
 
 def _read_loss(info: Part) -> str:
     """Return the name of the loss that a model was trained for, "" if it is not said, as for sums of models."""
-    params = _document(info, "params")
-    loss = _document(info if params is None or not params.has("loss_function") else params, "loss_function")
+    params = _read_inner_document(info, "params")
+    loss = _read_inner_document(info if params is None or not params.has("loss_function") else params, "loss_function")
     return "" if loss is None else loss.get("type").text()
 
 
@@ -72,10 +72,10 @@ def read_classes(info: Part, n_outputs: int) -> NDArray[Any] | None:
     if loss not in _BINARY + _MULTICLASS:
         return None
     count = 2 if loss in _BINARY else n_outputs
-    known = _document(info, "class_params" if info.has("class_params") else "multiclass_params")
+    known = _read_inner_document(info, "class_params" if info.has("class_params") else "multiclass_params")
     if known is not None:
         if known.has("class_names") and len(known.get("class_names")):
-            return _labels(known, count)
+            return _read_labels(known, count)
         if known.has("classes_count") and known.get("classes_count").whole() == count:
             return np.arange(count)
         if known.has("class_to_label"):
@@ -83,7 +83,7 @@ def read_classes(info: Part, n_outputs: int) -> NDArray[Any] | None:
     return np.arange(count)
 
 
-def _labels(known: Part, count: int) -> NDArray[Any]:
+def _read_labels(known: Part, count: int) -> NDArray[Any]:
     names = known.get("class_names")
     if len(names) != count:
         raise names.refuse(f"expected {count} labels, got {len(names)}")
@@ -100,7 +100,7 @@ def _labels(known: Part, count: int) -> NDArray[Any]:
     return names.wholes(low=-(2**53)) if kind == "Integer" else names.reals()
 
 
-def _document(info: Part, name: str) -> Part | None:
+def _read_inner_document(info: Part, name: str) -> Part | None:
     """Return a member that is a document, or a text with one; None without it."""
     if not info.has(name):
         return None

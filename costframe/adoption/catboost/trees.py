@@ -83,15 +83,15 @@ def _prune(levels: I8, splits: Splits) -> tuple[B1, NDArray[np.int32], NDArray[n
     child = [np.full((n_trees, width), -1, np.int32) for _ in range(2)]
     target = np.tile(np.arange(width, dtype=np.int32), (n_trees, 1))  # the node that stands for each
     for level in reversed(range(depth)):
-        here, below = _nodes(level), _nodes(level + 1)
+        here, below = _level_slice(level), _level_slice(level + 1)
         low, high = np.split(target[:, below], 2, axis=1)
         child[0][:, here], child[1][:, here] = low, high
-        goes_left, goes_right = _decided(levels, level, splits)
+        goes_left, goes_right = _find_decided(levels, level, splits)
         target[:, here] = np.where(goes_left, low, np.where(goes_right, high, target[:, here]))
     stays = np.zeros((n_trees, width), np.bool_)
     stays[:, 0] = True
     for level in range(depth):
-        tree, node = np.nonzero(stays[:, _nodes(level)])
+        tree, node = np.nonzero(stays[:, _level_slice(level)])
         node += 2**level - 1
         for side in child:
             stays[tree, side[tree, node]] = True
@@ -100,11 +100,11 @@ def _prune(levels: I8, splits: Splits) -> tuple[B1, NDArray[np.int32], NDArray[n
     return stays, left, right
 
 
-def _nodes(level: int) -> slice:
+def _level_slice(level: int) -> slice:
     return slice(2**level - 1, 2 ** (level + 1) - 1)
 
 
-def _decided(levels: I8, level: int, splits: Splits) -> tuple[B1, B1]:
+def _find_decided(levels: I8, level: int, splits: Splits) -> tuple[B1, B1]:
     """Return which nodes of a level all rows pass left, and right: bool (trees, 2^level) each.
 
     NaN takes part: it goes the way of the smallest or of the largest numbers at all borders of a feature.

@@ -91,7 +91,7 @@ class GivenModel:
             return self.fit_anew(data, lambda rows: self.fit_on(rows, data))
         if callable(model) and not columns.named and not (hasattr(model, "predict") or isinstance(model, Predictor)):
             raise ParameterError(f"{parameter}: a function does not say what it reads, name its features")
-        tree = _of_numbers(self.adopted(), data, parameter)
+        tree = _read_numbers(self.adopted(), data, parameter)
         proba = self.proba
         if proba is None:
             # To the caller of `fit` or `fit_path`.
@@ -135,7 +135,7 @@ class GivenModel:
         return FittedModel(model, tree, proba, valid)
 
 
-def _of_numbers(tree: StageTree, data: TrainingData, parameter: str) -> StageTree:
+def _read_numbers(tree: StageTree, data: TrainingData, parameter: str) -> StageTree:
     """Let a tree read the numbers of the data's labels; refuse other labels."""
     for name in (tree.feature_names[f] for f in tree.bank.read):
         known, labels = tree.categories.get(name), data.categories.get(name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from costframe.adoption.callable_model import CallableModel, OfClassOne, OfPredictor
+from costframe.adoption.callable_model import CallableModel, ClassOneFunction, PredictorFunction
 from costframe.adoption.checking import check_answers
 from costframe.adoption.given.columns import GivenColumns
 from costframe.adoption.names import is_unnamed
@@ -39,26 +39,30 @@ def probability_tree(model: Any, columns: GivenColumns, n_classes: int) -> Stage
     inner = unfrozen(model)
     if isinstance(model, str | os.PathLike):
         raise ParameterError(f"{columns.parameter}: expected a model with class probabilities, got {shown(model)}")
-    tree = model if isinstance(model, StageTree) else _adopted(inner, columns)
+    tree = model if isinstance(model, StageTree) else _try_adopt(inner, columns)
     if tree is not None:
-        tree = with_types_of(tree, columns.types)
-        return _without_blends(_of_columns(_two_sided(tree, n_classes, columns.parameter), columns), columns, n_classes)
+        tree = restore_types(tree, columns.types)
+        return _wrap_blends(
+            _match_columns(_keep_one_output(tree, n_classes, columns.parameter), columns), columns, n_classes
+        )
     if isinstance(model, Predictor):
         given = {name: kind for name, kind in columns.types.items() if model.categories.get(name) == AsGiven()}
-        return with_types_of(_opaque(OfPredictor(model), columns.read_by(model.feature_names), n_classes), given)
+        return restore_types(
+            _wrap_function(PredictorFunction(model), columns.read_by(model.feature_names), n_classes), given
+        )
     if hasattr(model, "predict_proba"):
         read = columns.of_model(model)
         called = CallableModel.of(model, read.given_names, "predict_proba")
-        return with_types_of(_opaque(called, read, n_classes), read.types)
+        return restore_types(_wrap_function(called, read, n_classes), read.types)
     if callable(model) and not hasattr(model, "predict"):
-        return _opaque(model, columns, n_classes)
+        return _wrap_function(model, columns, n_classes)
     raise ParameterError(
         f"{columns.parameter}: expected a model with class probabilities, {type(model).__name__} has no predict_proba"
         "; scikit-learn's CalibratedClassifierCV gives it one"
     )
 
 
-def _adopted(model: Any, columns: GivenColumns) -> StageTree | None:
+def _try_adopt(model: Any, columns: GivenColumns) -> StageTree | None:
     """Adopt a model with the data's names; return None if no plugin can adopt it exactly."""
     fitted_names = getattr(model, "feature_names_in_", None)
     names = (
@@ -75,7 +79,7 @@ def _adopted(model: Any, columns: GivenColumns) -> StageTree | None:
     return predictor if isinstance(predictor, StageTree) else None
 
 
-def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
+def _match_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
     """Let a tree read the data's columns: by name, or by position if its model had no names."""
     names = columns.names
     read = [tree.feature_names[f] for f in tree.bank.read]
@@ -88,7 +92,7 @@ def _of_columns(tree: StageTree, columns: GivenColumns) -> StageTree:
     return StageTree(tree.bank.with_features(names), tree.stages)
 
 
-def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> StageTree:
+def _wrap_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> StageTree:
     """Wrap a tree whose answer has blends, which cannot be one of several answers; a mere mean needs none.
 
     What tells its classes is left out: the whole has other probabilities, and the likeliest class.
@@ -100,10 +104,10 @@ def _without_blends(tree: StageTree, columns: GivenColumns, n_classes: int) -> S
         return StageTree(tree.bank, (answer.by_predictions(),))
     read = tree.bank.read
     alone = StageTree(tree.bank.with_features([tree.feature_names[f] for f in read]), tree.stages)
-    return _opaque(OfPredictor(alone), evolve(columns, given=tuple(read.tolist())), n_classes)
+    return _wrap_function(PredictorFunction(alone), evolve(columns, given=tuple(read.tolist())), n_classes)
 
 
-def _two_sided(tree: StageTree, n_classes: int, parameter: str) -> StageTree:
+def _keep_one_output(tree: StageTree, n_classes: int, parameter: str) -> StageTree:
     """Keep one output for two classes: the probability, or the log odds, of class 1; refuse ranks."""
     if "ranked" in tree.links:
         raise DataError(f"{parameter}: expected class probabilities, it gives ranks")
@@ -115,10 +119,10 @@ def _two_sided(tree: StageTree, n_classes: int, parameter: str) -> StageTree:
         )
     if n_classes > 2 or tree.n_predictions == 1:
         return tree
-    return StageTree(tree.bank, tuple(_one_output(stage) for stage in tree.stages))
+    return StageTree(tree.bank, tuple(_take_second_output(stage) for stage in tree.stages))
 
 
-def _one_output(stage: Stage) -> Stage:
+def _take_second_output(stage: Stage) -> Stage:
     if isinstance(stage, Route):
         return stage
     weights, intercept = stage.weights, stage.intercept
@@ -128,15 +132,15 @@ def _one_output(stage: Stage) -> Stage:
     return evolve(stage, weights=weights[:, 1], intercept=intercept[1:])
 
 
-def _opaque(function: Callable[..., Any], columns: GivenColumns, n_classes: int) -> StageTree:
+def _wrap_function(function: Callable[..., Any], columns: GivenColumns, n_classes: int) -> StageTree:
     """Wrap a function of (n, len(columns.given)) that gives probabilities of class 1, or of all classes."""
     width = 1 if n_classes == 2 else n_classes
-    call = OfClassOne(function) if width == 1 else function
+    call = ClassOneFunction(function) if width == 1 else function
     return opaque_tree(columns.parameter, call, columns.names, columns.given, width).with_categories({})
 
 
 @frozen(eq=False)
-class _OfTypes(ReadsNumbers):
+class _TypedFunction(ReadsNumbers):
     """A function of foreign code that gets rows of doubles and texts with the types of columns in training."""
 
     function: Callable[..., Any]
@@ -147,11 +151,11 @@ class _OfTypes(ReadsNumbers):
         return call_as_given(self.function, with_types(rows, self.types))
 
 
-def with_types_of(tree: StageTree, types: Mapping[str, ColumnType]) -> StageTree:
+def restore_types(tree: StageTree, types: Mapping[str, ColumnType]) -> StageTree:
     """Let the opaque learners of a tree read columns of the types that they had in training."""
     if not types or not tree.bank.opaques:
         return tree
     read = [tuple(types.get(tree.feature_names[f]) for f in learner.features) for learner in tree.bank.opaques]
     pairs = zip(tree.bank.opaques, read, strict=True)
-    opaques = [evolve(learner, function=_OfTypes(learner.function, kinds)) for learner, kinds in pairs]
+    opaques = [evolve(learner, function=_TypedFunction(learner.function, kinds)) for learner, kinds in pairs]
     return evolve(tree, bank=evolve(tree.bank, opaques=opaques))

@@ -84,18 +84,18 @@ def read_text(data: bytes, where: str) -> SavedModel:
     if end is None:
         raise AdoptionError(f"{where}: lacks the line {_ENDS[0]!r}; the file is truncated")
     starts = [number for number, line in enumerate(lines[:end]) if line.startswith("Tree=")]
-    head = _entries(lines[1 : starts[0] if starts else end], _HEAD, where)
+    head = _read_entries(lines[1 : starts[0] if starts else end], _HEAD, where)
     model = _read_head(head)
     if head.has("tree_sizes") and (told := len(head.get("tree_sizes").text().split())) != len(starts):
         raise AdoptionError(f"{where}: tells of {told:,} trees and holds {len(starts):,}; the file was cut")
     trees = [
-        _read_tree(_entries(lines[first:last], _TREE, f"{where}: tree {number}"), number, model)
+        _read_tree(_read_entries(lines[first:last], _TREE, f"{where}: tree {number}"), number, model)
         for number, (first, last) in enumerate(pairwise([*starts, end]))
     ]
-    return _with_labels(evolve(model, trees=trees), head, lines[end + 1 :])
+    return _add_labels(evolve(model, trees=trees), head, lines[end + 1 :])
 
 
-def _entries(lines: Sequence[str], known: re.Pattern[str], where: str) -> Part:
+def _read_entries(lines: Sequence[str], known: re.Pattern[str], where: str) -> Part:
     """Return the entries `name=value` of a block; one without a value is True."""
     entries: dict[str, Any] = {}
     for line in filter(None, lines):
@@ -136,28 +136,28 @@ def _read_head(head: Part) -> SavedModel:
 def _read_tree(block: Part, number: int, model: SavedModel) -> SavedTree:
     block.get("Tree").whole(number, number)
     leaves = block.get("num_leaves").whole(1)
-    outputs = _reals(block.get("leaf_value"), leaves)
+    outputs = _read_reals(block.get("leaf_value"), leaves)
     if block.has("is_linear") and block.get("is_linear").whole(0, 1):
-        read = _wholes(block.get("leaf_features"), None, 0, model.n_features - 1)
+        read = _read_wholes(block.get("leaf_features"), None, 0, model.n_features - 1)
         if len(read):
             name = repr(model.names[read[0]]) if read[0] < len(model.names) else f"number {read[0]}"
             raise block.refuse(
                 f"has linear leaves, one of which reads feature {name}; adopted trees have constant leaves: train with "
                 "linear_tree=False"
             )
-        outputs = _reals(block.get("leaf_const"), leaves)
+        outputs = _read_reals(block.get("leaf_const"), leaves)
     if leaves == 1:
         return SavedTree(outputs)
     inner = leaves - 1
-    decision = _wholes(block.get("decision_type"), inner, 0, (3 << MISSING_SHIFT) - 1)
-    threshold = _reals(block.get("threshold"), inner)
+    decision = _read_wholes(block.get("decision_type"), inner, 0, (3 << MISSING_SHIFT) - 1)
+    threshold = _read_reals(block.get("threshold"), inner)
     return SavedTree(
         outputs,
-        _wholes(block.get("split_feature"), inner, 0, model.n_features - 1),
+        _read_wholes(block.get("split_feature"), inner, 0, model.n_features - 1),
         decision,
         threshold,
-        _wholes(block.get("left_child"), inner, -leaves, inner - 1),
-        _wholes(block.get("right_child"), inner, -leaves, inner - 1),
+        _read_wholes(block.get("left_child"), inner, -leaves, inner - 1),
+        _read_wholes(block.get("right_child"), inner, -leaves, inner - 1),
         _read_sets(block, threshold[(decision & CATEGORICAL) > 0]),
     )
 
@@ -169,8 +169,8 @@ def _read_sets(block: Part, numbers: F8) -> list[I8]:
         raise block.refuse(f"expected splits by the sets of categories 0 to {count} - 1, got {shown(numbers.tolist())}")
     if not count:
         return []
-    bounds = _wholes(block.get("cat_boundaries"), count + 1)
-    words = _wholes(block.get("cat_threshold"), None, 0, 2**_BITS - 1)
+    bounds = _read_wholes(block.get("cat_boundaries"), count + 1)
+    words = _read_wholes(block.get("cat_threshold"), None, 0, 2**_BITS - 1)
     if bounds[0] != 0 or bounds[-1] != len(words) or (np.diff(bounds) < 0).any():
         raise block.refuse(f"'cat_boundaries' must ascend from 0 to {len(words)}, the words of 'cat_threshold'")
     members = np.flatnonzero(np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little"))
@@ -179,17 +179,17 @@ def _read_sets(block: Part, numbers: F8) -> list[I8]:
     return [members[cuts[k] : cuts[k + 1]] - first[k] for k in numbers.astype(np.int64)]
 
 
-def _wholes(line: Part, length: int | None, low: int = 0, high: int = 2**53) -> I8:
+def _read_wholes(line: Part, length: int | None, low: int = 0, high: int = 2**53) -> I8:
     """Return the whole numbers of a line."""
-    return Part(_numbers(line, int, "0123456789- "), line.where).wholes(length, low, high)
+    return Part(_read_numbers(line, int, "0123456789- "), line.where).wholes(length, low, high)
 
 
-def _reals(line: Part, length: int) -> F8:
+def _read_reals(line: Part, length: int) -> F8:
     """Return the numbers of a line, which may be infinite."""
-    return Part(_numbers(line, float, "0123456789-+.einf "), line.where).reals(length, finite=False)
+    return Part(_read_numbers(line, float, "0123456789-+.einf "), line.where).reals(length, finite=False)
 
 
-def _numbers(line: Part, kind: type[int | float], letters: str) -> list[Any]:
+def _read_numbers(line: Part, kind: type[int | float], letters: str) -> list[Any]:
     text = line.text()
     try:
         if not text.strip(letters):  # Python's own numbers may hold more, such as 1_000 and digits of other scripts
@@ -199,7 +199,7 @@ def _numbers(line: Part, kind: type[int | float], letters: str) -> list[Any]:
     raise line.refuse(f"expected numbers, got {shown(text)}")
 
 
-def _with_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedModel:
+def _add_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedModel:
     """Add what the lines after the trees and the head tell of categories, if they tell of pandas' own."""
     given = [line.partition(":")[2] for line in after if line.startswith("pandas_categorical:")]
     labels = _read_labels(parse_json(given[-1].encode(), f"{model.where}: pandas_categorical"), model) if given else []

@@ -12,7 +12,7 @@ from costframe.adoption.own import is_own
 from costframe.adoption.pipelines.preparing import name_columns, raw_names, raw_table, read_raw
 from costframe.adoption.pipelines.raw_prices import raw_prices
 from costframe.adoption.pipelines.recipe import Recipe
-from costframe.adoption.pipelines.sparse import absent_is_missing, over_sparse
+from costframe.adoption.pipelines.sparse import absent_is_missing, read_sparse
 from costframe.adoption.pipelines.steps import active, is_pipeline, read_transformer, refuse_as
 from costframe.adoption.pipelines.table import Table
 from costframe.core.errors import AdoptionError
@@ -67,12 +67,12 @@ def _adopt_steps(
     if preparation.is_plain:
         tree = adopt(last, feature_names=[names[f] for f in outputs])
         if isinstance(tree, StageTree) and (tree.costs is None or tree.costs.errors is None):
-            return _over(tree, names)
+            return _widen(tree, names)
     inner: Any = adopt(last, feature_names=made)
     if table.form is not None:
-        inner = over_sparse(inner, table.form, hidden=hidden)
+        inner = read_sparse(inner, table.form, hidden=hidden)
     if labels := inner.categories:
-        outputs = _renumbered(table, outputs, [labels.get(name) for name in made], recipe, pipeline)
+        outputs = _renumber(table, outputs, [labels.get(name) for name in made], recipe, pipeline)
         inner = inner.with_categories({})
     if not is_own(last):
         refuse_as(last, "predict", table.values if hidden else outputs, table.form, recipe)
@@ -80,7 +80,7 @@ def _adopt_steps(
     return PreparedPredictor(inner, preparation, raw_prices(inner, preparation))
 
 
-def _renumbered(table: Table, outputs: list[int], labels: Sequence[Any], recipe: Recipe, pipeline: Any) -> list[int]:
+def _renumber(table: Table, outputs: list[int], labels: Sequence[Any], recipe: Recipe, pipeline: Any) -> list[int]:
     """Return columns with the numbers that a model reads: of its labels, or of values as they came."""
     if AsGiven() in labels and not table.is_float:
         if table.came.steps:
@@ -120,7 +120,7 @@ def _without_last(pipeline: Any) -> Any:
     return Pipeline([*active(steps), *((f"then {name}", step) for name, step in further)])
 
 
-def _over(tree: StageTree, names: tuple[str, ...]) -> StageTree:
+def _widen(tree: StageTree, names: tuple[str, ...]) -> StageTree:
     """Return a tree for rows of all raw columns."""
     if tree.feature_names == names:
         return tree

@@ -11,7 +11,7 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy import sparse
 
-from costframe.adoption.examples import accepted_row, known_texts
+from costframe.adoption.examples import collect_texts, find_accepted_row
 from costframe.adoption.foreign import describe_error
 from costframe.adoption.handing import Handing
 from costframe.core.arrays import B1, F8
@@ -64,7 +64,7 @@ class CallableTransformer(ReadsGiven):
 
     def _dense(self, made: Any, count: int) -> F8:
         if not sparse.issparse(made):
-            dense = _numbers(made) if hasattr(made, "iloc") else np.asarray(made, np.float64)
+            dense = _as_numbers(made) if hasattr(made, "iloc") else np.asarray(made, np.float64)
             return dense[None] if dense.ndim == 1 and count == 1 else dense  # of one row some make a list
         entries: Any = made.tocoo()  # type: ignore[attr-defined] # all have it
         dense = np.full(entries.shape, self.absent)
@@ -72,7 +72,7 @@ class CallableTransformer(ReadsGiven):
         return dense
 
 
-def _numbers(made: Any) -> F8:
+def _as_numbers(made: Any) -> F8:
     """Return a frame of pandas as numbers, NaN for each missing value."""
     try:
         numbers: F8 = made.to_numpy(np.float64, na_value=np.nan)
@@ -94,14 +94,14 @@ def try_called(
     AdoptionError
         If they refuse all rows that are tried.
     """
-    texts = [text for step in called.steps for text in known_texts(step)]
+    texts = [text for step in called.steps for text in collect_texts(step)]
     failed: Exception | None = None
     for handing in called.handing.ways(columns):
         way = evolve(called, handing=handing)
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")  # of names that the row lacks, and of strange numbers
-                row, made = accepted_row(partial(_transformed, way), columns, [known], texts)
+                row, made = find_accepted_row(partial(_transform, way), columns, [known], texts)
         except Exception as error:  # noqa: BLE001 - of any library
             failed = failed or error
             continue
@@ -114,7 +114,7 @@ def try_called(
     ) from failed
 
 
-def _transformed(called: CallableTransformer, row: F8) -> Any:
+def _transform(called: CallableTransformer, row: F8) -> Any:
     return called.transform(restore_together(row))
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from attrs import evolve
 
-from costframe.adoption.examples import known_values
+from costframe.adoption.examples import collect_values
 from costframe.adoption.foreign import is_unfitted
 from costframe.adoption.names import choose_names
 from costframe.adoption.pipelines.recipe import Recipe
@@ -79,7 +79,7 @@ def read_raw(transformer: Any, names: tuple[str, ...], read: Callable[[Recipe], 
     as numbers.
     """
     fitted_names = own_names(transformer, names)
-    values = known_values(transformer, fitted_names)
+    values = collect_values(transformer, fitted_names)
     known = {name: values[old] for old, name in zip(fitted_names, names, strict=True) if old in values}
     given: set[int] = set()
     while True:

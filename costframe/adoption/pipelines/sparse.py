@@ -21,7 +21,7 @@ from costframe.core.tables.restored_rows import ReadsNumbers
 
 
 @frozen(eq=False)
-class _OfSparse(ReadsNumbers):
+class _SparseFunction(ReadsNumbers):
     """An opaque learner's function of a sparse table as a function of rows, float64 (rows, d)."""
 
     function: Callable[[Any], ArrayLike]
@@ -32,12 +32,12 @@ class _OfSparse(ReadsNumbers):
         return self.function(store(rows, ~np.isnan(rows) if self.hidden else rows != 0, self.form))
 
 
-def over_sparse(predictor: Predictor, form: Callable[..., Any], *, hidden: bool) -> Predictor:
+def read_sparse(predictor: Predictor, form: Callable[..., Any], *, hidden: bool) -> Predictor:
     """Let the opaque learners of a predictor read sparse tables, as their models did when they were fitted."""
     if not isinstance(predictor, StageTree) or not predictor.bank.opaques:
         return predictor
     opaques = [
-        evolve(learner, function=_OfSparse(learner.function, form, hidden)) for learner in predictor.bank.opaques
+        evolve(learner, function=_SparseFunction(learner.function, form, hidden)) for learner in predictor.bank.opaques
     ]
     return evolve(predictor, bank=evolve(predictor.bank, opaques=opaques))
 
@@ -65,7 +65,7 @@ def absent_is_missing(model: Any) -> bool:
 def _row_readers(model: Any, seen: set[int]) -> Iterator[Any]:
     """Return the fitted models and transformers inside a model that read its rows, itself if there are none."""
     model = inner_of(model)
-    inside = _inside(model)
+    inside = _list_readers(model)
     if not inside:
         yield model
     for part in inside:
@@ -74,23 +74,23 @@ def _row_readers(model: Any, seen: set[int]) -> Iterator[Any]:
             yield from _row_readers(part, seen)
 
 
-def _inside(model: Any) -> list[Any]:
+def _list_readers(model: Any) -> list[Any]:
     """Return the fitted models in the attributes of a model, but those that read what others predict."""
     if is_xgboost(model) or not hasattr(model, "__dict__"):
         return []
     if hasattr(model, "steps"):
         return [step for _, step in model.steps if step is not None and not isinstance(step, str)]
     others = {"calibrators"} if getattr(model, "passthrough", False) else {"calibrators", "final_estimator_"}
-    return list(_fitted(value for name, value in vars(model).items() if name not in others))
+    return list(_find_fitted(value for name, value in vars(model).items() if name not in others))
 
 
-def _fitted(values: Iterable[Any]) -> Iterator[Any]:
+def _find_fitted(values: Iterable[Any]) -> Iterator[Any]:
     """Return the fitted models among values, those in lists, arrays and mappings included."""
     for value in values:
         if isinstance(value, Mapping):
-            yield from _fitted(value.values())
+            yield from _find_fitted(value.values())
         elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
-            yield from _fitted(value)
+            yield from _find_fitted(value)
         elif (hasattr(value, "predict") or hasattr(value, "predict_proba")) and not (
             isinstance(value, type) or is_unfitted(value)
         ):

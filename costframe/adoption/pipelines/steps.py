@@ -61,7 +61,7 @@ def _read_step(transformer: Any, table: Table, recipe: Recipe, title: str) -> Ta
     if name == "FeatureUnion":
         weights = transformer.transformer_weights or {}
         parts = [
-            _weighted(read_transformer(step, table, recipe, part), weights.get(part), recipe)
+            _weigh(read_transformer(step, table, recipe, part), weights.get(part), recipe)
             for part, step in transformer.transformer_list
         ]
         whole = Table.join(parts, recipe, as_sparse=any(part.form is not None for part in parts))
@@ -122,18 +122,18 @@ def _read_columns(transformer: Any, table: Table, recipe: Recipe) -> Table:
     made, weights = list[Table](), transformer.transformer_weights or {}
     names = list(getattr(transformer, "feature_names_in_", ()))
     for name, part, chosen in transformer.transformers_:
-        some = table.take(_places(chosen, names, len(table.values)))
+        some = table.take(_find_places(chosen, names, len(table.values)))
         refuse_lists(part.steps[0][1] if hasattr(part, "steps") else part, name)
         if some.values and isinstance(chosen, str | int) and not isinstance(part, str):
             raise AdoptionError(
                 f"ColumnTransformer: {name!r} takes {chosen!r} as a list of values; it must be a table, [{chosen!r}]"
             )
         if some.values:
-            made.append(_weighted(read_transformer(part, some, recipe, name), weights.get(name), recipe))
+            made.append(_weigh(read_transformer(part, some, recipe, name), weights.get(name), recipe))
     return Table.join(made, recipe, as_sparse=transformer.sparse_output_)
 
 
-def _places(chosen: Any, names: list[str], count: int) -> list[int]:
+def _find_places(chosen: Any, names: list[str], count: int) -> list[int]:
     """Return the places of columns that are chosen by names, numbers, a mask, or a slice of names or numbers."""
     if isinstance(chosen, slice):
         start, stop = chosen.start, chosen.stop
@@ -146,7 +146,7 @@ def _places(chosen: Any, names: list[str], count: int) -> list[int]:
     return [names.index(choice) if isinstance(choice, str) else range(count)[choice] for choice in listed]
 
 
-def _weighted(table: Table, weight: float | None, recipe: Recipe) -> Table:
+def _weigh(table: Table, weight: float | None, recipe: Recipe) -> Table:
     return (
         table if weight is None else table.map_columns(lambda columns: recipe.apply_each("multiply", columns, weight))
     )
@@ -157,7 +157,7 @@ def _call(transformer: Any, table: Table, recipe: Recipe, title: str) -> Table:
 
     In the second case the steps before it are called, too, so that it gets what they make of them.
     """
-    if not table.is_pending and (reads_numbers(transformer) or _sees_doubles(table)):
+    if not table.is_pending and (reads_numbers(transformer) or _gets_doubles(table)):
         recipe.refuse_texts(table.values, title)
         try:
             width = len(transformer.get_feature_names_out())
@@ -173,7 +173,7 @@ def _call(transformer: Any, table: Table, recipe: Recipe, title: str) -> Table:
     return call_apart(title, function, reads, width, made, recipe).after(table, transformer, is_float=False)
 
 
-def _sees_doubles(table: Table) -> bool:
+def _gets_doubles(table: Table) -> bool:
     """Return whether another library's transformer, or a function, gets the recipe's columns as an array of doubles."""
     steps = table.came.steps
     keeps_arrays = [package_of(type(step)) in {"sklearn", "costframe"} and not _makes_frames(step) for step in steps]

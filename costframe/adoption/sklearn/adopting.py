@@ -55,7 +55,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
     name, base, adopters = type(model).__name__, _sklearn_class(model), _adopters()
     adopter = None if base is None else adopters.get(base.__name__)
     if base is None or adopter is None:
-        raise _unsupported(name)
+        raise _unsupported_error(name)
     _check_fitted(model)
     _check_derived(type(model), base)
     if base.__name__ in PASSING:
@@ -115,7 +115,7 @@ def _find_attribute(model: Any, attribute: str) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def _unsupported(name: str) -> AdoptionError:
+def _unsupported_error(name: str) -> AdoptionError:
     if name == "Pipeline":
         return AdoptionError(
             "Pipeline: a pipeline cannot be adopted, its steps change the features; adopt its last step, over the "

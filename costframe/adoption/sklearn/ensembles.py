@@ -25,7 +25,7 @@ def adopt_bag(model: Any, names: tuple[str, ...]) -> Predictor:
     for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         some = None if np.array_equal(columns, np.arange(len(names))) else columns
         term = members.predicted(member, method, some)
-        terms.append(_of_all_classes(term, member, model) if method == "predict_proba" else term)
+        terms.append(_spread_classes(term, member, model) if method == "predict_proba" else term)
     bag = members.predictor(members.sum(terms).divided(len(terms)).answer())
     if AsGiven() in bag.categories.values():
         raise refused(model, "its members tell kinds of values, and a bag makes one array of all columns")
@@ -49,11 +49,11 @@ def adopt_voting(model: Any, names: tuple[str, ...]) -> Predictor:
 def adopt_calibrated(model: Any, names: tuple[str, ...]) -> Predictor:
     """Adopt CalibratedClassifierCV: the mean of calibrated probabilities."""
     members = Members(model, names)
-    terms = [_calibrated(member, model, members) for member in model.calibrated_classifiers_]
+    terms = [_calibrate(member, model, members) for member in model.calibrated_classifiers_]
     return members.predictor(members.sum(terms).divided(len(terms)).answer())
 
 
-def _calibrated(member: Any, model: Any, members: Members) -> Term:
+def _calibrate(member: Any, model: Any, members: Members) -> Term:
     n_classes, known = len(model.classes_), len(member.estimator.classes_)
     if known != n_classes:
         raise refused(model, f"a member knows {known} of {n_classes} classes")
@@ -74,7 +74,7 @@ def _calibrated(member: Any, model: Any, members: Members) -> Term:
     return term if n_classes == 2 else term.linked(Part("normalized", n_classes))
 
 
-def _of_all_classes(term: Term, model: Any, whole: Any) -> Term:
+def _spread_classes(term: Term, model: Any, whole: Any) -> Term:
     """Return a member's probabilities as those of all classes of the ensemble, whose numbers are the member's labels.
 
     Of two classes they are those of class 1. A member may know some of the classes only.

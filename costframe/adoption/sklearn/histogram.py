@@ -27,21 +27,21 @@ def adopt_histogram(model: Any, names: tuple[str, ...]) -> StageTree:
     categories = _Categories.of(model, names)
     rounds = model._predictors  # noqa: SLF001 - there is no public name
     n_scores = model.n_trees_per_iteration_
-    table = TreeTable.concatenate([_histogram_tree(tree, categories) for predictors in rounds for tree in predictors])
+    table = TreeTable.concatenate([_tabulate(tree, categories) for predictors in rounds for tree in predictors])
     weights = np.tile(np.eye(n_scores), (len(rounds), 1))
     baseline = np.reshape(model._baseline_prediction, -1)  # noqa: SLF001 - there is no public name
-    link = _link(model, n_scores)
+    link = _choose_link(model, n_scores)
     cut = None if link in {"identity", "exp"} else 0.0
     return one_answer(table, names, weights, baseline, link, categories.labels, cut=cut)
 
 
-def _link(model: Any, n_scores: int) -> str:
+def _choose_link(model: Any, n_scores: int) -> str:
     if not hasattr(model, "classes_"):
         return "exp" if model.loss in _LOG_LINKS else "identity"
     return "sigmoid" if n_scores == 1 else "softmax"
 
 
-def _histogram_tree(predictor: Any, categories: _Categories) -> TreeTable:
+def _tabulate(predictor: Any, categories: _Categories) -> TreeTable:
     nodes = predictor.nodes
     leaf, named = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
     return tabulate_tree(
@@ -90,11 +90,11 @@ class _Categories:
     def against(self, predictor: Any, node: Any) -> F8:
         """Return the categories that go against a node's missing way: those of the left, or all other known ones."""
         values = self.values[node["feature_idx"]]
-        left = _members(predictor.raw_left_cat_bitsets[node["bitset_idx"]], len(values))
+        left = _read_bits(predictor.raw_left_cat_bitsets[node["bitset_idx"]], len(values))
         return np.sort(values[~left if node["missing_go_to_left"] else left])
 
 
-def _members(bits: NDArray[np.uint32], count: int) -> B1:
+def _read_bits(bits: NDArray[np.uint32], count: int) -> B1:
     """Return which codes are in a set: bool (count,)."""
     codes = np.arange(count)
     return np.asarray(bits[codes >> 5] >> (codes & 31).astype(np.uint32) & 1, np.bool_)

@@ -53,7 +53,7 @@ class JoinedColumns:
             else:
                 self._others.setdefault(raw, []).append(labels)
         others = {self.names[raw]: read[0] for raw, read in self._others.items() if read[0] is not None}
-        return StageTree(_remapped(bank, moved, self.made, others), tree.stages)
+        return StageTree(_remap(bank, moved, self.made, others), tree.stages)
 
     def place_behind(self, tree: StageTree, preparation: Preparation, places: Sequence[int]) -> StageTree:
         """Return a tree over columns that steps make of some raw columns, as one over the common columns."""
@@ -75,7 +75,7 @@ class JoinedColumns:
                 titles.add(moved.name)
             place += self._add(moved)
         columns = self._add_made(preparation.names, [place[output] for output in preparation.outputs])
-        return StageTree(_remapped(tree.bank, np.array(columns, np.int32), self.made, {}), tree.stages)
+        return StageTree(_remap(tree.bank, np.array(columns, np.int32), self.made, {}), tree.stages)
 
     def predictor(self, tree: StageTree, costs: CostModel | None) -> Predictor:
         """Return the model of the raw columns, given one over the common columns."""
@@ -87,7 +87,7 @@ class JoinedColumns:
             for made, (raw, _) in self._labelled.items():
                 back[made] = raw
             labels = {**tree.bank.categories, **{self.names[raw]: known for raw, known in self._labelled.values()}}
-            return StageTree(_remapped(tree.bank, back, self.names, labels), tree.stages, costs)
+            return StageTree(_remap(tree.bank, back, self.names, labels), tree.stages, costs)
         if both := self._others.keys() & self._all_labelled():
             raise refused(self.model, f"its members read {self.names[min(both)]!r} with different labels")
         for made, (raw, labels) in self._labelled.items():
@@ -132,30 +132,28 @@ class JoinedColumns:
         return list(range(first, len(self.made)))
 
 
-def _remapped(
-    bank: WeakLearnerBank, columns: NDArray[np.int32], names: Sequence[str], categories: Any
-) -> WeakLearnerBank:
+def _remap(bank: WeakLearnerBank, columns: NDArray[np.int32], names: Sequence[str], categories: Any) -> WeakLearnerBank:
     """Return a bank that reads other columns, given their places among those with names; perhaps one of them twice."""
     return evolve(
         bank,
         feature_names=tuple(names),
         trees=bank.trees.remap_features(columns),
         column_feature=columns[bank.column_feature],
-        opaques=[_moved(learner, columns[list(learner.features)]) for learner in bank.opaques],
+        opaques=[_move(learner, columns[list(learner.features)]) for learner in bank.opaques],
         categories=categories,
     )
 
 
-def _moved(learner: OpaqueLearner, columns: NDArray[np.int32]) -> OpaqueLearner:
+def _move(learner: OpaqueLearner, columns: NDArray[np.int32]) -> OpaqueLearner:
     """Let an opaque learner read other columns, perhaps one of them twice."""
     read, places = np.unique(columns, return_inverse=True)
     if np.array_equal(read, columns):
         return evolve(learner, features=columns)
-    return evolve(learner, features=read, function=_Spread(learner.function, places))
+    return evolve(learner, features=read, function=_SpreadFunction(learner.function, places))
 
 
 @frozen(eq=False)
-class _Spread(ReadsNumbers):
+class _SpreadFunction(ReadsNumbers):
     """A function of rows, some of whose columns are the same or in another order, as one of the different ones."""
 
     function: Callable[[F8], ArrayLike]

@@ -21,7 +21,7 @@ _REGRESSORS = (
 _SCORES = ("RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "Perceptron", "PassiveAggressiveClassifier")
 
 
-def _scores(model: Any, names: tuple[str, ...]) -> Term:
+def _read_scores(model: Any, names: tuple[str, ...]) -> Term:
     """Return the linear scores, as many as outputs or classes, of two classes one."""
     coefficients = model.coef_.toarray() if hasattr(model.coef_, "toarray") else np.asarray(model.coef_)
     weights = np.atleast_2d(coefficients).T
@@ -31,7 +31,7 @@ def _scores(model: Any, names: tuple[str, ...]) -> Term:
 
 def adopt_regressor(model: Any, names: tuple[str, ...]) -> StageTree:
     """Adopt a linear regressor."""
-    return _scores(model, names).answer()
+    return _read_scores(model, names).answer()
 
 
 def adopt_general(model: Any, names: tuple[str, ...]) -> StageTree:
@@ -39,18 +39,18 @@ def adopt_general(model: Any, names: tuple[str, ...]) -> StageTree:
     link = getattr(model, "link", "log")
     if link == "auto":
         link = "identity" if model.power <= 0 else "log"
-    return _scores(model, names).answer("exp" if link == "log" else "identity")
+    return _read_scores(model, names).answer("exp" if link == "log" else "identity")
 
 
 def adopt_scores(model: Any, names: tuple[str, ...]) -> StageTree:
     """Adopt a linear classifier without probabilities: its scores; for two classes 1 where the score is above zero."""
-    term = _scores(model, names)
+    term = _read_scores(model, names)
     return term.answer("step" if term.n_values == 1 else "identity")
 
 
 def adopt_logistic(model: Any, names: tuple[str, ...]) -> StageTree:
     """Adopt a classifier whose probabilities are the sigmoid or the softmax of linear scores."""
-    term, several = _scores(model, names), getattr(model, "multi_class", "auto")  # up to scikit-learn 1.7
+    term, several = _read_scores(model, names), getattr(model, "multi_class", "auto")  # up to scikit-learn 1.7
     if term.n_values == 1:
         return term.answer("sigmoid", 0.5 if several == "multinomial" else 1.0, by_scores=True)
     is_one_versus_rest = several == "ovr" or (
@@ -61,7 +61,7 @@ def adopt_logistic(model: Any, names: tuple[str, ...]) -> StageTree:
 
 def adopt_descent(model: Any, names: tuple[str, ...]) -> StageTree:
     """Adopt SGDClassifier: probabilities of the losses log_loss and modified_huber, else scores."""
-    term = _scores(model, names)
+    term = _read_scores(model, names)
     if model.loss == "log_loss":
         is_binary = term.n_values == 1
         return (

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.callable_model import Method, OfClassOne
+from costframe.adoption.callable_model import ClassOneFunction, Method
 from costframe.adoption.classes import classes_of
 from costframe.adoption.foreign import is_of
 from costframe.adoption.inside import inner_of, members_of
@@ -40,7 +40,7 @@ _BOOSTED = ("AdaBoostClassifier", "GradientBoostingClassifier", "HistGradientBoo
 
 
 @frozen(eq=False)
-class AskedPredictor(ReadsNumbers):
+class PredictorMethod(ReadsNumbers):
     """A method of a predictor as a function of the columns that it reads, float64 (rows, any)."""
 
     predictor: Predictor
@@ -85,16 +85,16 @@ class Members:
         """Return the link that makes a member's probability of class 1 of its scores; None if none does."""
         if type(model).__name__ == "_ConstantPredictor":  # of scikit-learn, for a label that all or no rows had
             return Part("identity")
-        predictor = _adopted(model, self.names)
+        predictor = _try_adopt(model, self.names)
         core = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
-        if not isinstance(core, StageTree) or len(core.stages) > 1 or not _has_its_scores(model):
+        if not isinstance(core, StageTree) or len(core.stages) > 1 or not _gives_adopted_scores(model):
             return None
         answer = core.only_answer
         if answer is None or answer.class_scores or answer.link not in {"sigmoid", "identity"}:
             return None
         if not answer.blends:
             return Part(answer.link, 1, answer.temperature) if answer.link == "sigmoid" else None
-        return answer.blends[0].parts[0] if _links_alone(answer) else None
+        return answer.blends[0].parts[0] if _only_links(answer) else None
 
     def sum(self, terms: Sequence[Term]) -> Term:
         """Return the sum of terms of members, over the columns that all of them read."""
@@ -117,27 +117,27 @@ class Members:
         """Return a member as a tree of one answer over the columns gathered so far."""
         names = self.names if columns is None else tuple(f"{self.names[f]} {at}" for at, f in enumerate(columns))
         places = [*range(len(names))] if columns is None else [int(f) for f in columns]
-        predictor = _adopted(model, names)
+        predictor = _try_adopt(model, names)
         core = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
         if predictor is not None and predictor.costs is not None and columns is None:
             self._prices.append(predictor.costs.without_errors())
-        if method == "decision_function" and not _has_its_scores(model):
+        if method == "decision_function" and not _gives_adopted_scores(model):
             core = None
         if not isinstance(core, StageTree) or core.only_answer is None or len(core.stages) > 1:
-            return self._columns.place(_called(model, predictor, names, method), places)
+            return self._columns.place(_as_opaque(model, predictor, names, method), places)
         if isinstance(predictor, PreparedPredictor):
             return self._columns.place_behind(core, predictor.preparation, places)
         return self._columns.place(core, places)
 
 
-def _links_alone(answer: Answer) -> bool:
+def _only_links(answer: Answer) -> bool:
     """Return whether the one blend of an answer of one score is a link, and nothing else."""
     blend, *others = answer.blends
     plain = not others and answer.link == "identity" and answer.temperature == 1.0 and blend.weights.shape == (1, 1)
     return bool(plain and blend.weights[0, 0] == 1.0 and blend.intercept[0] == 0.0)
 
 
-def _adopted(model: Any, names: tuple[str, ...]) -> Predictor | None:
+def _try_adopt(model: Any, names: tuple[str, ...]) -> Predictor | None:
     """Adopt a model; return None if it cannot be adopted exactly."""
     try:
         predictor: Predictor | None = registry().adopt(model, names)
@@ -146,13 +146,13 @@ def _adopted(model: Any, names: tuple[str, ...]) -> Predictor | None:
     return predictor
 
 
-def _has_its_scores(model: Any) -> bool:
+def _gives_adopted_scores(model: Any) -> bool:
     """Return whether a classifier's `decision_function` gives the scores of its adopted answer."""
     inner = inner_of(model)
     while type(inner).__name__ in _THROUGH:
         inner = inner_of(next(iter(members_of(inner))))
     if type(inner).__name__ == "OneVsRestClassifier":
-        return all(map(_has_its_scores, inner.estimators_))
+        return all(map(_gives_adopted_scores, inner.estimators_))
     if is_of(inner, "lightgbm", "LGBMModel"):
         return bool(inner.get_params().get("boosting_type") != "rf")  # whose scores are means
     if is_own(inner):
@@ -160,18 +160,18 @@ def _has_its_scores(model: Any) -> bool:
     return type(inner).__name__ in {*SCORED, *_BOOSTED}
 
 
-def _called(model: Any, predictor: Predictor | None, names: tuple[str, ...], method: Method) -> StageTree:
+def _as_opaque(model: Any, predictor: Predictor | None, names: tuple[str, ...], method: Method) -> StageTree:
     """Return a member as an opaque learner: its predictor, of the columns that this reads, or the member itself."""
-    if predictor is None or (method == "decision_function" and not _has_its_scores(model)):
+    if predictor is None or (method == "decision_function" and not _gives_adopted_scores(model)):
         return opaque_member(model, names, method)
     place = {name: f for f, name in enumerate(predictor.feature_names)}
     columns = tuple(place[name] for name in predictor.used_features)
     ask: Ask = "decision_function" if method == "decision_function" else "predict"
-    function: Callable[..., Any] = AskedPredictor(predictor, columns, ask)
+    function: Callable[..., Any] = PredictorMethod(predictor, columns, ask)
     classes = classes_of(model) if method != "predict" else None
     width = 1 if classes is not None and len(classes) == 2 else None if classes is None else len(classes)
     width = np.size(function(np.zeros((1, len(columns))))) if width is None else width
     if method == "predict_proba" and width == 1:
-        function = OfClassOne(function)
+        function = ClassOneFunction(function)
     tree = opaque_tree(type(model).__name__, function, names, columns, width)
     return tree.with_categories(predictor.categories)

@@ -26,16 +26,16 @@ def adopt_rest(model: Any, names: tuple[str, ...]) -> Predictor:
         return predictor.with_costs(None if predictor.costs is None else predictor.costs.without_errors())
     members = Members(model, names)
     if not hasattr(model, "predict_proba"):
-        scores = members.beside([_decided(members, member) for member in model.estimators_])
+        scores = members.beside([_decide(members, member) for member in model.estimators_])
         return members.predictor(scores.answer("step" if model.multilabel_ else "identity"))
     if model.multilabel_ or not all(_has_scores(member) for member in model.estimators_):
-        shares = members.beside([_probability(members, member) for member in model.estimators_])
+        shares = members.beside([_predict_probability(members, member) for member in model.estimators_])
         shares = shares if model.multilabel_ else shares.linked(Part("shares", shares.n_values))
         return members.predictor(shares.answer())
     links = [members.link_of(member) for member in model.estimators_]
     if any(link is None for link in links):
         raise refused(model, "its probabilities are no links of the scores that tell its classes")
-    scores = members.beside([_decided(members, member) for member in model.estimators_])
+    scores = members.beside([_decide(members, member) for member in model.estimators_])
     whole = scores.linked(*(link for link in links if link is not None)).linked(Part("shares", len(links)))
     return members.predictor(whole.answer(by_scores=True))
 
@@ -57,18 +57,18 @@ def _is_constant(model: Any) -> bool:
     return type(model).__name__ == "_ConstantPredictor"
 
 
-def _constant(members: Members, model: Any) -> Term:
+def _read_constant(members: Members, model: Any) -> Term:
     return constant_term(members.names, np.asarray(model.y_, np.float64).ravel())
 
 
-def _decided(members: Members, model: Any) -> Term:
+def _decide(members: Members, model: Any) -> Term:
     if _is_constant(model):
-        return _constant(members, model)
+        return _read_constant(members, model)
     return members.decided(model) if _has_scores(model) else members.predicted(model, "predict_proba")
 
 
-def _probability(members: Members, model: Any) -> Term:
-    return _constant(members, model) if _is_constant(model) else members.predicted(model, "predict_proba")
+def _predict_probability(members: Members, model: Any) -> Term:
+    return _read_constant(members, model) if _is_constant(model) else members.predicted(model, "predict_proba")
 
 
 RESTS = {"OneVsRestClassifier": adopt_rest, "MultiOutputRegressor": adopt_targets}

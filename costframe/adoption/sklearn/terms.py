@@ -116,7 +116,7 @@ def add_terms(terms: Sequence[Term]) -> Term:
         np.add.at(weights[:, first:end], at, term.weights)
     intercept = np.concatenate([term.intercept for term in scores])
     padded = [_pad(term, depth) for term in scores]
-    inner = [_beside([blends[level] for blends in padded]) for level in range(depth - 1)]
+    inner = [_stack([blends[level] for blends in padded]) for level in range(depth - 1)]
     last = [blends[-1] for blends in padded]
     total = Blend(
         [part for blend in last for part in blend.parts],
@@ -141,7 +141,7 @@ def _pad(term: Term, depth: int) -> tuple[Blend, ...]:
     return term.blends + (Blend((Part("identity", n),), np.eye(n), np.zeros(n)),) * (depth - len(term.blends))
 
 
-def _beside(blends: Sequence[Blend]) -> Blend:
+def _stack(blends: Sequence[Blend]) -> Blend:
     """Return one blend of the inputs of all, with the outputs of all."""
     weights = np.zeros((sum(blend.n_inputs for blend in blends), sum(blend.n_outputs for blend in blends)))
     row = column = 0
@@ -160,7 +160,7 @@ def _join(banks: Sequence[WeakLearnerBank]) -> tuple[WeakLearnerBank, list[I8]]:
 
     A column that several banks read is one learner. Opaque learners of one name get numbers.
     """
-    joined = WeakLearnerBank.concatenate(_with_titles(banks))
+    joined = WeakLearnerBank.concatenate(_name_opaques(banks))
     columns = np.flatnonzero(joined.kind == COLUMN)
     index = joined.index[columns]
     read = np.stack([joined.column_feature[index], joined.column_fill[index].view(np.int64)])
@@ -177,7 +177,7 @@ def _join(banks: Sequence[WeakLearnerBank]) -> tuple[WeakLearnerBank, list[I8]]:
     return bank, np.split(rows, np.cumsum([part.widths.sum() for part in banks])[:-1])
 
 
-def _with_titles(banks: Sequence[WeakLearnerBank]) -> list[WeakLearnerBank]:
+def _name_opaques(banks: Sequence[WeakLearnerBank]) -> list[WeakLearnerBank]:
     """Return the banks with distinct names of their opaque learners: "SVR", "SVR 2" and so on."""
     seen: Counter[str] = Counter()
     titled = []

@@ -28,7 +28,10 @@ def adopt_mean(model: Any, names: tuple[str, ...]) -> StageTree:
     Of two classes the score is the fraction of class 1; of several labels that of class 1 of each.
     """
     table = TreeTable.concatenate(
-        [_tree(member.tree_, _leaf_values(model, member.tree_)) for member in getattr(model, "estimators_", [model])]
+        [
+            _tabulate(member.tree_, _leaf_values(model, member.tree_))
+            for member in getattr(model, "estimators_", [model])
+        ]
     )
     n_scores = int(table.width[0])
     weights = np.tile(np.eye(n_scores), (len(table), 1))
@@ -62,7 +65,7 @@ def adopt_isolation(model: Any, names: tuple[str, ...]) -> StageTree:
     tables = []
     for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         tests = member.tree_.compute_node_depths() - 1.0 + _average_path(member.tree_.n_node_samples)
-        tables.append(_tree(member.tree_, tests[:, None]).remap_features(np.asarray(columns, np.int32)))
+        tables.append(_tabulate(member.tree_, tests[:, None]).remap_features(np.asarray(columns, np.int32)))
     table, most = TreeTable.concatenate(tables), float(_average_path(np.array([model.max_samples_]))[0])
     if most == 0:  # of a single row: the original gives -1/2
         return constant_term(names, [1.0]).answer("isolation")
@@ -83,7 +86,7 @@ def adopt_boosting(model: Any, names: tuple[str, ...]) -> StageTree:
     Of the exponential loss the probability of class 1 is the sigmoid of twice the score.
     """
     table = TreeTable.concatenate(
-        [_tree(member.tree_, member.tree_.value[:, :, 0]) for member in model.estimators_.ravel()]
+        [_tabulate(member.tree_, member.tree_.value[:, :, 0]) for member in model.estimators_.ravel()]
     )
     rounds, n_scores = model.estimators_.shape
     weights = np.tile(np.eye(n_scores) * model.learning_rate, (rounds, 1))
@@ -129,7 +132,7 @@ def adopt_votes(model: Any, names: tuple[str, ...]) -> StageTree:
         # A member that saw some classes only has numbers of its own.
         vote = model.classes_.searchsorted(member.classes_)[member.tree_.value[:, 0, :].argmax(axis=1)]
         voted = np.where(vote[:, None] == np.arange(n_classes), w, -1 / (n_classes - 1) * w) / weight.sum()
-        tables.append(_tree(member.tree_, 2.0 * voted[:, 1:] if n_classes == 2 else voted))
+        tables.append(_tabulate(member.tree_, 2.0 * voted[:, 1:] if n_classes == 2 else voted))
     table = TreeTable.concatenate(tables)
     n_scores = int(table.width[0])
     weights = np.tile(np.eye(n_scores), (len(table), 1))
@@ -138,7 +141,7 @@ def adopt_votes(model: Any, names: tuple[str, ...]) -> StageTree:
     return votes.answer(link, float(n_classes - 1), by_scores=True)
 
 
-def _tree(tree: Any, values: F8) -> TreeTable:
+def _tabulate(tree: Any, values: F8) -> TreeTable:
     """Return a tree of scikit-learn, which tests `float32(x) <= threshold`, with these values of its nodes."""
     return tabulate_tree(
         tree.children_left < 0,
@@ -151,14 +154,14 @@ def _tree(tree: Any, values: F8) -> TreeTable:
     )
 
 
-def _named(*names: str) -> Sequence[str]:
+def _both_kinds(*names: str) -> Sequence[str]:
     return [name + kind for name in names for kind in ("Classifier", "Regressor")]
 
 
 TREES = {
-    **dict.fromkeys(_named("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees"), adopt_mean),
-    **dict.fromkeys(_named("GradientBoosting"), adopt_boosting),
+    **dict.fromkeys(_both_kinds("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees"), adopt_mean),
+    **dict.fromkeys(_both_kinds("GradientBoosting"), adopt_boosting),
     "IsolationForest": adopt_isolation,
     "AdaBoostClassifier": adopt_votes,
-    **dict.fromkeys(_named("HistGradientBoosting"), adopt_histogram),
+    **dict.fromkeys(_both_kinds("HistGradientBoosting"), adopt_histogram),
 }

@@ -50,7 +50,7 @@ def adopt_threshold(model: Any, names: tuple[str, ...]) -> Predictor:
     inner = getattr(model, "estimator_", None) or model.estimator
     asked = model.response_method
     method = asked if asked != "auto" else "predict_proba" if hasattr(inner, "predict_proba") else "decision_function"
-    level, place = _threshold(model, method), _positive(model)
+    level, place = _read_threshold(model, method), _find_positive(model)
     predictor: Predictor | None = registry().adopt(inner, names)
     core: Any = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
     answer = core.only_answer if isinstance(core, StageTree) and len(core.stages) == 1 else None
@@ -71,14 +71,14 @@ def adopt_threshold(model: Any, names: tuple[str, ...]) -> Predictor:
     return whole.with_classes(model.classes_).with_costs(priced)
 
 
-def _threshold(model: Any, method: str) -> float:
+def _read_threshold(model: Any, method: str) -> float:
     level = getattr(model, "best_threshold_", None)
     if level is None:
         level = model.threshold
     return (0.5 if method == "predict_proba" else 0.0) if isinstance(level, str) else float(level)
 
 
-def _positive(model: Any) -> int:
+def _find_positive(model: Any) -> int:
     """Return the number of the class whose probabilities are compared with the threshold."""
     scorer = getattr(model, "_curve_scorer", None)
     label = model.pos_label if scorer is None else scorer._get_pos_label()  # noqa: SLF001 - there is no public name
@@ -92,7 +92,7 @@ def adopt_transformed(model: Any, names: tuple[str, ...]) -> Predictor:
     regressor reads.
     """
     members = Members(model, names)
-    term = _inverted(members.predicted(model.regressor_, "predict"), model.transformer_)
+    term = _invert(members.predicted(model.regressor_, "predict"), model.transformer_)
     if term is not None:
         return members.predictor(members.sum([term]).answer())
     try:
@@ -102,13 +102,13 @@ def adopt_transformed(model: Any, names: tuple[str, ...]) -> Predictor:
     if predictor is None:
         raise refused(model, f"its {type(model.regressor_).__name__} is not among those that can")
     columns = [predictor.feature_names.index(name) for name in predictor.used_features]
-    function = _Untransformed(predictor, tuple(columns), model.transformer_)
+    function = _InvertedPredictions(predictor, tuple(columns), model.transformer_)
     width = np.size(function(np.zeros((1, len(columns)))))
     tree = opaque_tree(type(model).__name__, function, names, columns, width)
     return tree.with_categories(predictor.categories).with_costs(predictor.costs)
 
 
-class _Untransformed(ReadsNumbers):
+class _InvertedPredictions(ReadsNumbers):
     """Predictions as the targets were before a transformation, for the columns that a predictor reads."""
 
     def __init__(self, predictor: Predictor, columns: tuple[int, ...], transformer: Any) -> None:
@@ -121,12 +121,12 @@ class _Untransformed(ReadsNumbers):
         return np.asarray(self.transformer.inverse_transform(predicted), np.float64)
 
 
-def _inverted(term: Term, transformer: Any) -> Term | None:
+def _invert(term: Term, transformer: Any) -> Term | None:
     """Return values as they were before a fitted transformation; None if it is not known here."""
     name = type(transformer).__name__
     if name == "Pipeline":
         for _, step in reversed(transformer.steps):
-            inverted = term if step is None or isinstance(step, str) else _inverted(term, step)
+            inverted = term if step is None or isinstance(step, str) else _invert(term, step)
             if inverted is None:
                 return None
             term = inverted
@@ -135,26 +135,26 @@ def _inverted(term: Term, transformer: Any) -> Term | None:
     return None if reader is None else reader(term, transformer)
 
 
-def _scaled(scale: str, shift: str) -> Callable[[Term, Any], Term | None]:
+def _inverse_of_scale(scale: str, shift: str) -> Callable[[Term, Any], Term | None]:
     """Return what multiplies by an attribute and adds another, as far as a transformation has them."""
 
     def inverse(term: Term, transformer: Any) -> Term | None:
         factor, constant = getattr(transformer, scale, None), getattr(transformer, shift, None)
-        return _linear(term, 1.0 if factor is None else factor, 0.0 if constant is None else constant)
+        return _rescale(term, 1.0 if factor is None else factor, 0.0 if constant is None else constant)
 
     return inverse
 
 
-def _linear(term: Term, factor: ArrayLike, constant: ArrayLike) -> Term:
+def _rescale(term: Term, factor: ArrayLike, constant: ArrayLike) -> Term:
     ones = np.ones(term.n_values)
     return term.times(np.diag(ones * np.asarray(factor)), ones * np.asarray(constant))
 
 
-def _from_range(term: Term, transformer: Any) -> Term:
-    return _linear(term, 1.0 / transformer.scale_, -transformer.min_ / transformer.scale_)
+def _invert_range(term: Term, transformer: Any) -> Term:
+    return _rescale(term, 1.0 / transformer.scale_, -transformer.min_ / transformer.scale_)
 
 
-def _of_function(term: Term, transformer: Any) -> Term | None:
+def _invert_function(term: Term, transformer: Any) -> Term | None:
     """Return the values of an inverse function that is a link."""
     function = transformer.inverse_func
     if transformer.inv_kw_args:
@@ -164,15 +164,15 @@ def _of_function(term: Term, transformer: Any) -> Term | None:
     if function is not np.exp and function is not np.expm1:
         return None
     powers = term.linked(*[Part("exp")] * term.n_values)
-    return powers if function is np.exp else _linear(powers, 1.0, -1.0)
+    return powers if function is np.exp else _rescale(powers, 1.0, -1.0)
 
 
 _INVERSES: dict[str, Callable[[Term, Any], Term | None]] = {
-    "StandardScaler": _scaled("scale_", "mean_"),
-    "RobustScaler": _scaled("scale_", "center_"),
-    "MaxAbsScaler": _scaled("scale_", "none"),
-    "MinMaxScaler": _from_range,
-    "FunctionTransformer": _of_function,
+    "StandardScaler": _inverse_of_scale("scale_", "mean_"),
+    "RobustScaler": _inverse_of_scale("scale_", "center_"),
+    "MaxAbsScaler": _inverse_of_scale("scale_", "none"),
+    "MinMaxScaler": _invert_range,
+    "FunctionTransformer": _invert_function,
 }
 
 AROUND = {

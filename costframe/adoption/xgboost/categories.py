@@ -33,12 +33,12 @@ def read_categories(model: Part, names: tuple[str, ...]) -> tuple[dict[str, tupl
         elif ((values < 0) | (values > _ASCII)).any():
             numbers[column] = None
         elif len(values):
-            labels[names[column]] = _texts(part, values)
+            labels[names[column]] = _decode_texts(part, values)
             _check_distinct(labels[names[column]], part)
     return labels, numbers
 
 
-def _texts(part: Part, values: I8) -> tuple[str, ...]:
+def _decode_texts(part: Part, values: I8) -> tuple[str, ...]:
     """Return texts that follow each other in ASCII."""
     ends = part.get("offsets").wholes(high=len(values))
     if not len(ends) or ends[0] != 0 or ends[-1] != len(values) or (np.diff(ends) < 0).any():

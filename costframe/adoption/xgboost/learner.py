@@ -92,7 +92,7 @@ class _Model:
             learner,
             booster,
             boosting,
-            _names(learner, feature_names, sizes.get("num_feature").whole(1)),
+            _choose_names(learner, feature_names, sizes.get("num_feature").whole(1)),
             read_margins(sizes.get("base_score"), learner.get("objective"), n_scores),
             read_link(learner.get("objective")),
             targets,
@@ -165,11 +165,11 @@ class _Model:
             return None
         expected = max(2, len(self.margins))
         if known is None and self.learner.has("attributes") and self.learner.get("attributes").has("scikit_learn"):
-            known = _classes(self.learner.get("attributes").get("scikit_learn"), expected)
+            known = _read_classes(self.learner.get("attributes").get("scikit_learn"), expected)
         return known if known is not None and known.shape == (expected,) else None
 
 
-def _names(learner: Part, given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
+def _choose_names(learner: Part, given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
     written = learner.get("feature_names").texts() if learner.has("feature_names") else ()
     if given is None and not written and n_features > _MOST_UNNAMED:
         raise learner.refuse(f"it has {n_features:,} features without names; give feature_names")
@@ -205,7 +205,7 @@ def _count_trees(model: Part, n_trees: int, n_scores: int, rounds: int | None) -
     return int(ends[rounds])
 
 
-def _classes(written: Part, expected: int) -> NDArray[np.generic] | None:
+def _read_classes(written: Part, expected: int) -> NDArray[np.generic] | None:
     """Return the labels of classes that a scikit-learn wrapper wrote, or the numbers that the wrapper of today has."""
     estimator = parse_json(written.text().encode(errors="surrogatepass"), written.where)
     if estimator.has("classes_"):  # before 1.6

@@ -46,10 +46,10 @@ _SMALLEST = np.float32(1e-6)  # xgboost 3 takes probabilities from here to one m
 
 def read_link(objective: Part) -> str:
     """Return the link of an objective; refuse unknown ones by name."""
-    return _find(objective.only(*_FIELDS))[0]
+    return _find_objective(objective.only(*_FIELDS))[0]
 
 
-def _find(objective: Part) -> tuple[str, str]:
+def _find_objective(objective: Part) -> tuple[str, str]:
     name = objective.get("name").text()
     if name not in _OBJECTIVES:
         raise objective.refuse(
@@ -69,14 +69,14 @@ def read_margins(base_score: Part, objective: Part, n_scores: int) -> F8:
     if len(texts) not in {1, n_scores}:
         raise base_score.refuse(f"expected one number, or {n_scores}, got {len(texts)} or more")
     with np.errstate(over="ignore"):
-        given = np.array([_number(text, base_score) for text in texts], np.float32)
-    margins = [_MARGINS[_find(objective)[1]](number) for number in given]
+        given = np.array([_read_number(text, base_score) for text in texts], np.float32)
+    margins = [_MARGINS[_find_objective(objective)[1]](number) for number in given]
     if not np.isfinite(margins).all():
         raise base_score.refuse(f"{base_score.value[:40]!r} is not a prediction that the objective can have")
     return np.full(n_scores, margins, np.float64)
 
 
-def _number(text: str, base_score: Part) -> float:
+def _read_number(text: str, base_score: Part) -> float:
     try:
         return float(text)
     except ValueError:

@@ -46,7 +46,7 @@ class TreeReader:
         n_nodes, leaf = len(left), left < 0
         tree.get("tree_param").only(*_PARAM).get("num_nodes").whole(n_nodes, n_nodes)
         right = tree.get("right_children").wholes(n_nodes, low=-1, high=_MOST)
-        order = _order(left, right, tree)
+        order = _order_nodes(left, right, tree)
         column = np.where(leaf, -1, tree.get("split_indices").wholes(n_nodes, high=_MOST * 2 + 1))
         if (column[order] >= len(self.names)).any():
             raise tree.refuse(f"splits a feature beyond the {len(self.names)} of the model")
@@ -86,12 +86,12 @@ class TreeReader:
         inner = order[column[order] >= 0]
         self._check_encoded(tree, column[inner], kind[inner] == 1)
         split = inner[kind[inner] == 1].tolist()
-        held = _held(tree, len(default)) if split else {}
+        held = _read_sets(tree, len(default)) if split else {}
         for node in split:
             if node not in held:
                 raise tree.refuse(f"node {node} tests for categories, 'categories_nodes' does not list it")
             numbers, missing_left[node] = self.numbers.get(int(column[node])), True
-            members = _members(held[node], numbers)
+            members = _decode_members(held[node], numbers)
             members = members if default[node] else np.append(members, np.nan)
             threshold[node] = np.nan
             if not len(members):  # nothing goes right
@@ -138,7 +138,7 @@ def read_float32(part: Part, length: int, *, finite: bool = True) -> NDArray[np.
     return numbers
 
 
-def _held(tree: Part, n_nodes: int) -> dict[int, I8]:
+def _read_sets(tree: Part, n_nodes: int) -> dict[int, I8]:
     """Return the categories that the file lists for each node."""
     categories = tree.get("categories").wholes(high=_MOST)
     nodes = tree.get("categories_nodes").wholes(high=n_nodes - 1)
@@ -152,14 +152,14 @@ def _held(tree: Part, n_nodes: int) -> dict[int, I8]:
     }
 
 
-def _members(codes: I8, numbers: F8 | None) -> F8:
+def _decode_members(codes: I8, numbers: F8 | None) -> F8:
     """Return the values that stand for codes, ascending; codes that no value can have are left out."""
     if numbers is None:
         return np.unique(codes[codes < _NO_CATEGORY]).astype(np.float64)
     return np.unique(numbers[codes[codes < len(numbers)]])
 
 
-def _order(left: I8, right: I8, tree: Part) -> I8:
+def _order_nodes(left: I8, right: I8, tree: Part) -> I8:
     """Return the nodes reachable from the root: as they are, if parents come first and all are, else breadth first."""
     inner = np.flatnonzero(left >= 0)
     children = np.concatenate([left[inner], right[inner]])

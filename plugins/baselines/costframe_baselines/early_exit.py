@@ -11,7 +11,7 @@ from attrs import define, evolve, field, fields_dict
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.adoption import check_classes, of_columns
+from costframe.adoption import check_classes, match_columns
 from costframe.plugin import (
     F8,
     Answer,
@@ -138,7 +138,7 @@ class _EarlyExit(PlainBoosting):
         elif hasattr(model, "classes_"):
             raise ParameterError(f"model: expected one that ranks rows, got the classifier {type(model).__name__}")
         try:
-            bank = of_columns(tree.bank, data.feature_names)
+            bank = match_columns(tree.bank, data.feature_names)
         except BankError as error:
             raise DataError(f"model: reads what X does not have: {error}") from error
         for name in sorted(set(tree.feature_names) & set(data.categories)):
