@@ -91,7 +91,8 @@ def list_handings(model: Any, predictor: Predictor, library: str) -> list[Handin
 def _hand(handing: Handing, rows: Column, predictor: Predictor) -> Any:
     """Return rows as a model takes them, with labels in place of their numbers in a frame."""
     if handing.names is None:
-        return handing.hand(restore_together(rows))
+        as_given = any(isinstance(labels, AsGiven) for labels in predictor.categories.values())
+        return handing.hand(restore_together(rows) if as_given else rows)
     columns: list[GivenColumn] = []
     read = set(predictor.used_features)
     for f, name in enumerate(predictor.feature_names):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.adoption.foreign import is_of
-from costframe.adoption.lightgbm.categories import find_meanings, place_lists
+from costframe.adoption.lightgbm.categories import Meanings, find_meanings, place_lists
 from costframe.adoption.lightgbm.objectives import read_link
 from costframe.adoption.lightgbm.splits import tabulate_splits
 from costframe.adoption.lightgbm.text import SavedModel, read_text
@@ -106,7 +106,7 @@ def _assemble(model: SavedModel, feature_names: Sequence[str] | None, classes: N
     if n_trees % n_scores:
         raise AdoptionError(f"{model.where}: has {n_trees} trees, expected {n_scores} in each round")
     names = choose_names(feature_names, model.names, model.n_features, model.where)
-    meanings = find_meanings(model)
+    meanings = find_meanings(model) if model.labels else Meanings({}, {})
     table = tabulate_splits(model, meanings.numbers)
     link, temperature = read_link(model, table.values)
     weights = np.tile(np.eye(n_scores), (n_trees // n_scores, 1))

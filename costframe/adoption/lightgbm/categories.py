@@ -36,7 +36,7 @@ class Meanings:
 def find_meanings(model: SavedModel) -> Meanings:
     """Find the column of each list of categories; refuse a model where several choices are possible."""
     meanings = Meanings({}, {})
-    columns = place_lists(model) if model.labels else []
+    columns = place_lists(model)
     for f, labels in zip(columns, model.labels, strict=True):
         where = f"{model.where}: feature {model.names[f]!r}"
         texts = sum(isinstance(label, str) for label in labels)

@@ -73,9 +73,9 @@ def own_names(transformer: Any, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_raw(transformer: Any, names: tuple[str, ...], read: Callable[[Recipe], Read]) -> Read:
-    """Return what is read of a transformer, or a pipeline, with a recipe over its raw columns.
+    """Return what `read` makes of a recipe over the raw columns of a transformer, or of a pipeline.
 
-    It is read again with those columns as they come that foreign code is found to read so: others may read them too,
+    It reads again where foreign code turns out to take raw columns as they came, for known steps read the same columns
     as numbers.
     """
     fitted_names = own_names(transformer, names)
