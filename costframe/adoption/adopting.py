@@ -51,7 +51,7 @@ def adopt(
     ------
     AdoptionError
         If the model, or a part of it that the text names, cannot be adopted; or a file is malformed; or a live model
-        answers otherwise than its parts tell, as one of a library's version to come might.
+        answers otherwise than its parts say, as that of a future version of a library might.
     """
     from costframe.adoption.checking import check_answers
     from costframe.adoption.foreign import OpaqueOnlyError

@@ -60,7 +60,7 @@ class ClassOneFunction(ReadsNumbers):
 
 @frozen(eq=False)
 class LabelFunction(ReadsGiven):
-    """The labels that a classifier itself predicts, as scores, and beside them the values of another method, if any.
+    """A classifier's own labels as scores, followed by the values of another of its methods, if one is given.
 
     Of two classes the score is -1/2 or 1/2, of more it is 1 for the label and 0 for others.
     """
@@ -91,7 +91,7 @@ class LabelFunction(ReadsGiven):
 
 @frozen(eq=False)
 class PredictorFunction(ReadsNumbers):
-    """What a predictor predicts for rows."""
+    """The predictions of a predictor, as a function of rows."""
 
     predictor: Predictor
 

@@ -47,7 +47,7 @@ class CheckRows:
 
 
 def draw_rows(model: Any, predictor: Predictor, values: Sequence[Column], handing: Handing) -> Iterator[CheckRows]:
-    """Yield rows of values of each column, with missing ones among them, then without, without signs, and ones.
+    """Yield tables of values drawn for each column: with missing values, without them, without signs, and all ones.
 
     Columns whose values foreign code reads as they came have values of a kind that the model takes.
     """
@@ -76,7 +76,7 @@ def draw_rows(model: Any, predictor: Predictor, values: Sequence[Column], handin
 
 
 def list_handings(model: Any, predictor: Predictor, library: str) -> list[Handing]:
-    """Return how a model of a library takes rows: as frames with labels where it was fitted on one, else as arrays."""
+    """List ways to hand rows to a model of a library: frames with labels where it was fitted on one, else arrays."""
     names = getattr(model, "feature_names_in_", getattr(model, "feature_names", None))
     if names is None or (library != "sklearn" and not predictor.categories):
         return Handing(tries_polars=may_need_polars(model)).ways(predictor.feature_names)
@@ -115,7 +115,7 @@ def _hand(handing: Handing, rows: Column, predictor: Predictor) -> Any:
 def _find_accepted(
     model: Any, handing: Handing, predictor: Predictor, plain: Column, given: Sequence[str]
 ) -> dict[str, list[Any]]:
-    """Return values of a kind that a model takes, of each column that foreign code reads as it came."""
+    """Return values of a kind that a model takes, for each column that foreign code reads as it came."""
     names = predictor.feature_names
     places = [names.index(name) for name in given]
 
@@ -136,7 +136,7 @@ def _find_accepted(
 
 
 def _collect_examples(predictor: Predictor) -> dict[str, Any]:
-    """Return values of raw columns that the steps called by a predictor have taken."""
+    """Return values of raw columns with which the foreign steps of a predictor were tried."""
     if not isinstance(predictor, PreparedPredictor):
         return {}
     names, examples = predictor.feature_names, dict[str, Any]()
@@ -147,7 +147,7 @@ def _collect_examples(predictor: Predictor) -> dict[str, Any]:
 
 
 def _draw_kind(known: Sequence[Any], tested: Column, holes: B1) -> Column:
-    """Return numbers of values such as those known, some of them missing: float64 (rows,)."""
+    """Draw values of the kind of the known ones, some of them missing, as numbers: float64 (rows,)."""
     rng, value = np.random.default_rng(len(known)), known[0]
     numbers = tested[np.abs(tested) < FIRST]
     if type(value) is float:

@@ -62,7 +62,7 @@ def _find_taken(
 ) -> tuple[CheckRows, list[tuple[Any, Any, float]]]:
     """Return the first rows that a model takes, with its answers and what is to be compared with them.
 
-    If it takes no table of those drawn, they are the rows of one that it takes alone.
+    If it refuses all drawn tables, these are the rows of a table that it takes one by one.
     """
     failed: Exception | None = None
     for handing in list_handings(model, predictor, library_of(model)):
@@ -105,7 +105,7 @@ def _answer_as_adopted(model: Any, ours: Callable[[Any], Any], rows: Column) -> 
 
 
 def _list_questions(model: Any, predictor: Predictor) -> list[Pair]:
-    """Return what can be asked of a model and of its predictor."""
+    """List methods of a model, with those of its predictor that must give the same, and their tolerance."""
     library, scores = library_of(model), predictor.decision_function
     classes = predictor.classes is not None and hasattr(model, "classes_") and hasattr(model, "predict")
     labels: list[Pair] = [(model.predict, FittedEstimator(predictor).predict, 0.0)] if classes else []

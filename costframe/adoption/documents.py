@@ -49,7 +49,7 @@ class Part:
         return Part(self.value[name], f"{self.where}: {name}")
 
     def only(self, *names: str) -> Part:
-        """Return an object; refuse one with members of other names, whose meaning nobody knows."""
+        """Return an object; refuse one with members of other names, whose meaning is unknown."""
         if isinstance(self.value, Mapping):
             for name in self.value.keys() - set(names):
                 raise self.refuse(
@@ -81,7 +81,7 @@ class Part:
         return tuple(item.text() for item in self.items())
 
     def whole(self, low: int = 0, high: int = _LARGEST) -> int:
-        """Return a whole number from `low` to `high`; a text that spells it will do."""
+        """Return a whole number from `low` to `high`, also from a text that spells it."""
         value = self.value
         if isinstance(value, str) and len(value) < 20 and value.removeprefix("-").isdecimal():
             value = int(value)
@@ -91,7 +91,7 @@ class Part:
         return int(value)
 
     def number(self) -> float:
-        """Return a finite number; a text that spells it will do."""
+        """Return a finite number, also from a text that spells it."""
         try:
             number = np.nan if isinstance(self.value, bool | list) else float(self.value)
         except (TypeError, ValueError, OverflowError):

@@ -37,7 +37,7 @@ def collect_values(model: Any, names: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _list_known(model: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the columns of which a fitted estimator tells categories, and these."""
+    """Yield the columns whose categories a fitted estimator stores, each with its categories."""
     categories, names = getattr(model, "categories_", None), getattr(model, "feature_names_in_", None)
     if isinstance(categories, list) and names is not None and len(categories) == len(names):
         yield from ((str(name), np.asarray(known).tolist()) for name, known in zip(names, categories, strict=True))
@@ -55,7 +55,7 @@ def _list_known(model: Any) -> Iterator[tuple[str, list[Any]]]:
 
 
 def may_crash(model: Any) -> bool:
-    """Return whether a model, or one inside it, ends the process at some rows: CatBoost at vectors of another size."""
+    """Return whether a model, or a part of it, can end the process: CatBoost does so at vectors of another size."""
     fitted = (
         part for part in everything_inside(model) if is_of(part, "catboost", "CatBoost") and not is_unfitted(part)
     )
@@ -63,7 +63,7 @@ def may_crash(model: Any) -> bool:
 
 
 def collect_texts(model: Any) -> list[str]:
-    """Return some texts that fitted attributes of a model, and of all inside it, hold, of whatever column."""
+    """Return some texts from the fitted attributes of a model and of its parts, of any column."""
     texts: list[str] = []
     for part in everything_inside(model):
         for name, value in vars(part).items() if hasattr(part, "__dict__") else ():
@@ -94,9 +94,9 @@ def find_accepted_row(
 ) -> tuple[tuple[Any, ...], Any]:
     """Return the first row that a function takes, as values by column, and what it makes of it, as numbers of one row.
 
-    Columns of which values are known have the first of these; the others are all of one kind, but for up to three.
-    There may be several opinions of what is known, to be tried in turn: an encoder inside a model tells categories of
-    the columns that it reads, which steps before it may have made. `texts` are among the texts that are tried.
+    A column with known values has the first of them; the others have values of one kind, but for up to three columns.
+    `known` holds guesses of what is known, tried in turn: an encoder inside a model stores categories of the columns
+    that it reads, which steps before it may have made. `texts` are among the texts that are tried.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def find_accepted_row(
         That of the first row, if the function takes none of those tried.
     """
     failed: Exception | None = None
-    for values in chain.from_iterable(_list_rows(columns, opinion, (*KINDS, *texts)) for opinion in known):
+    for values in chain.from_iterable(_list_rows(columns, guess, (*KINDS, *texts)) for guess in known):
         row = np.array([[AsGiven().number(value) for value in values]])
         try:
             return values, call(row)
@@ -112,7 +112,7 @@ def find_accepted_row(
             raise
         except Exception as error:  # noqa: BLE001 - of any library; another row may do
             failed = failed or error
-    assert failed is not None  # noqa: S101 - there is a way
+    assert failed is not None  # noqa: S101 - there are rows
     raise failed
 
 

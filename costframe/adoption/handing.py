@@ -86,7 +86,7 @@ def _has_polars() -> bool:
 
 
 def may_need_polars(model: Any) -> bool:
-    """Return whether a model may take frames of polars alone, and bears to be tried with them.
+    """Return whether a model may accept frames of polars only, and can safely be tried with them.
 
     LightGBM and CatBoost take others, too. LightGBM prints what it refuses of them, and CatBoost ends the process at a
     text or a date in a column of numbers.

@@ -56,9 +56,9 @@ def _read_categories(model: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def reads_numbers(model: Any) -> bool:
-    """Return whether a fitted estimator, with all inside it, reads numbers alone: doubles do for those of any kind.
+    """Return whether doubles in place of the values make no difference to a fitted estimator and its parts.
 
-    So do scikit-learn's own, but for encoders and others that tell values by more.
+    They make none to scikit-learn's estimators, except encoders and others that distinguish types of values.
     """
     name = type(model).__name__
     if package_of(type(model)) != "sklearn" or name.startswith(_VALUES):
@@ -128,7 +128,7 @@ def members_of(model: Any) -> list[Any]:
 
 
 def names_inside(model: Any) -> tuple[str, ...] | None:
-    """Return names of columns that a model does not tell, but the first model inside it that knows some."""
+    """Return the names of columns with which a model, or else the first model inside it with names, was fitted."""
     for _ in range(_DEEPEST):
         if is_own(model):
             predictor = own_predictor(model)

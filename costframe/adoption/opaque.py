@@ -151,7 +151,7 @@ def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTr
 def _make_function(model: Any, names: Sequence[str], method: Method) -> tuple[Callable[..., Any], int]:
     """Return a method as a function of rows, with the number of its outputs, one for probabilities of two classes.
 
-    Methods of classifiers are those with numbers.
+    Of a classifier it is a method that gives numbers.
     """
     function, classes = CallableModel.of(model, names, method), classes_of(model)
     if may_crash(model):  # so that it is not tried

@@ -133,7 +133,7 @@ def _read_free(part: Part, splits: Splits) -> Forest:
 
 
 def _number_splits(tests: list[Part], splits: Splits) -> I8:
-    """Return the number of each split; refuse one whose feature or value is not the one of its number."""
+    """Return the number of each split; refuse one with another feature or value than its number."""
     numbers = []
     for split in tests:
         number = split.get("split_index").whole()

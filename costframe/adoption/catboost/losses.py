@@ -32,7 +32,7 @@ _LABELS = {"Integer": np.int64, "Float": np.float64, "String": np.str_, "Boolean
 
 
 def _read_loss(info: Part) -> str:
-    """Return the name of the loss that a model was trained for, "" if it is not said, as for sums of models."""
+    """Return the name of the loss that a model was trained for, "" if none is named, as in sums of models."""
     params = _read_inner_document(info, "params")
     loss = _read_inner_document(info if params is None or not params.has("loss_function") else params, "loss_function")
     return "" if loss is None else loss.get("type").text()
@@ -101,7 +101,7 @@ def _read_labels(known: Part, count: int) -> NDArray[Any]:
 
 
 def _read_inner_document(info: Part, name: str) -> Part | None:
-    """Return a member that is a document, or a text with one; None without it."""
+    """Return a member that holds a document, as an object or as a text; None if there is none."""
     if not info.has(name):
         return None
     part = info.get(name)

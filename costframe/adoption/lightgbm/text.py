@@ -200,7 +200,7 @@ def _read_numbers(line: Part, kind: type[int | float], letters: str) -> list[Any
 
 
 def _add_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedModel:
-    """Add what the lines after the trees and the head tell of categories, if they tell of pandas' own."""
+    """Add what the head and the lines after the trees say about categories, if they list those of pandas."""
     given = [line.partition(":")[2] for line in after if line.startswith("pandas_categorical:")]
     labels = _read_labels(parse_json(given[-1].encode(), f"{model.where}: pandas_categorical"), model) if given else []
     if not labels:

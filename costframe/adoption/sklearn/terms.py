@@ -89,7 +89,7 @@ def constant_term(names: Sequence[str], values: ArrayLike) -> Term:
 def columns_term(names: Sequence[str], weights: ArrayLike, intercept: ArrayLike) -> Term:
     """Return weighted sums of columns, float64 (d, K), without those of zero weight; NaN in a row gives NaN.
 
-    A row with NaN has no prediction in a linear model; filling it in would give a wrong one without a word.
+    A row with NaN has no prediction in a linear model; a value in its place would silently give a wrong one.
     """
     weights = np.asarray(weights, np.float64)
     read = np.flatnonzero((weights != 0).any(axis=1))

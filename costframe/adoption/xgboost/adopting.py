@@ -98,7 +98,7 @@ def _booster_of(model: Any) -> Any:
 
 
 def looks_like_xgboost(data: bytes) -> bool:
-    """Return whether the content of a file is a model of xgboost, or what is left of one; legacy binaries too."""
+    """Return whether the content of a file is a model of xgboost, perhaps truncated, or a legacy binary."""
     if data.lstrip(_SPACE).startswith(b"{"):
         return b"gradient_booster" in data or b"learner" in data[:100]
     return _is_legacy(data)
