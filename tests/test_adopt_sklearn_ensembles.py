@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC, LinearSVR
 from sklearn_cases import N_FEATURES, PAIR, SIGNAL, THREE, TWO, WHOLE, probabilities
 
 import costframe as cf
-from costframe.adoption import GivenColumns, probability_tree
+from costframe.adoption import GivenColumns, GivenModel
 from costframe.adoption.sklearn import adopt_sklearn
 from costframe.core.errors import AdoptionError
 
@@ -209,7 +209,8 @@ def test_costs_are_those_of_the_paths_of_all_members_and_behind_a_gate_it_is_one
     alone = [adopt_sklearn(one).cost(WHOLE).acquired for one in model.estimators_]
     np.testing.assert_array_equal(adopted.cost(WHOLE).acquired, np.maximum(*alone))
     assert len(adopt_sklearn(en.BaggingClassifier(LOGISTIC, 3).fit(WHOLE, TWO)).bank) == 4  # columns are read once
-    tree = probability_tree(model, GivenColumns.choose(("more", *"abcd"), list("abcd"), "expensive"), 2)
+    columns = GivenColumns.choose(("more", *"abcd"), list("abcd"), "expensive")
+    tree = GivenModel(model, columns, proba=None, classes=model.classes_, seed=0, framed=False).adopted()
     assert [one.name for one in tree.bank.opaques] == ["expensive"]
     np.testing.assert_allclose(tree.predict(np.column_stack([SIGNAL, WHOLE])), probabilities(model, WHOLE)[:, 0])
 

@@ -11,5 +11,4 @@ from costframe.adoption.given.columns import GivenColumns as GivenColumns
 from costframe.adoption.given.fitting import fit_copy as fit_copy
 from costframe.adoption.given.model import FittedModel as FittedModel
 from costframe.adoption.given.model import GivenModel as GivenModel
-from costframe.adoption.given.probability_tree import probability_tree as probability_tree
 from costframe.adoption.names import match_columns as match_columns

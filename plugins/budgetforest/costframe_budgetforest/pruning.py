@@ -52,7 +52,7 @@ def read_forest(model: Any, data: TrainingData, classes: NDArray[Any], seed: int
         If it is not a mean of trees with class probabilities, or does not know the classes.
     """
     columns = GivenColumns.choose(data.feature_names, None, "model")
-    given = GivenModel(model, columns, None, classes, seed, framed)
+    given = GivenModel(model, columns, proba=None, classes=classes, seed=seed, framed=framed)
     tree = given.fit_on(data.train, data)[1] if given.needs_fit else given.adopted()
     trees, outputs = _read_mean(tree, len(classes))
     return _with_shares(trees, outputs, data.train)
