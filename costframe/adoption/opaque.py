@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from costframe.adoption.callable_model import CallableModel, ClassOneFunction, LabelFunction, Method
+from costframe.adoption.callable_model import CallableModel, LabelFunction, Method
 from costframe.adoption.classes import classes_of, fits_several
-from costframe.adoption.examples import collect_texts, collect_values, find_accepted_row, may_crash
-from costframe.adoption.foreign import describe_error, is_unfitted
+from costframe.adoption.foreign import is_unfitted
 from costframe.adoption.inside import names_inside, prices_inside, reads_numbers
 from costframe.adoption.names import choose_names
-from costframe.core.errors import AdoptionError, BankError, DataError, quote_names
+from costframe.adoption.probing import count_outputs, find_foreign, make_function, make_labelled, try_handings
+from costframe.core.errors import AdoptionError, BankError, DataError
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import Blend, Part
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.restored_rows import call_as_given
 
 _METHODS = ("predict_proba", "decision_function", "predict")
 
@@ -37,7 +36,7 @@ def opaque_tree(
     """Return a model of one opaque learner, called `title`, of some columns, whose outputs are the scores."""
     learner = OpaqueLearner(title, function, tuple(columns), width)
     bank = WeakLearnerBank.opaque(names, [learner])
-    if not reads_numbers(_find_foreign(function)):
+    if not reads_numbers(find_foreign(function)):
         bank = evolve(bank, categories={names[f]: AsGiven() for f in columns})
     return StageTree(bank, (Answer([0], np.eye(width), np.zeros(width), link, **options),))
 
@@ -101,26 +100,26 @@ def _build_tree(
     if isinstance(classes, list):
         raise AdoptionError(f"{title}: several labels a row cannot be adopted; adopt one classifier for each")
     if not hasattr(model, "predict"):
-        return opaque_tree(title, model, names, columns, _probe(model, read, title))
+        return opaque_tree(title, model, names, columns, count_outputs(model, read, title))
     method = next((name for name in _METHODS[:2] if classes is not None and hasattr(model, name)), "predict")
     if fits_several(model):
-        every, width = _try_handings(CallableModel.of(model, read, method), read, title)  # type: ignore[arg-type]
-        return opaque_tree(title, every, names, columns, width)
+        called, width = try_handings(CallableModel.of(model, read, method), read, title)  # type: ignore[arg-type]
+        return opaque_tree(title, called, names, columns, width)
     if classes is None or len(classes) < 2:
-        function, width = _make_function(model, read, "predict" if classes is None else method)  # type: ignore[arg-type]
+        function, width = make_function(model, read, "predict" if classes is None else method)  # type: ignore[arg-type]
         return opaque_tree(title, function, names, columns, width)
-    values, n_values = (None, 0) if method == "predict" else _make_function(model, read, method)  # type: ignore[arg-type]
+    values, n_values = (None, 0) if method == "predict" else make_function(model, read, method)  # type: ignore[arg-type]
     if n_values != (1 if len(classes) == 2 else len(classes)):
         values, n_values = None, 0  # such as decisions between pairs of classes
-    predict = _make_labelled(model, read)
-    function = LabelFunction(predict, tuple(classes.tolist()), values)
-    by_label = method != "predict_proba" and function.n_scores == 1
-    width, options = function.n_scores + n_values, {}
+    predict = make_labelled(model, read)
+    labels = LabelFunction(predict, tuple(classes.tolist()), values)
+    by_label = method != "predict_proba" and labels.n_scores == 1
+    width, options = labels.n_scores + n_values, {}
     if values is not None:
-        picked = np.arange(width)[:1] if by_label else np.arange(function.n_scores, width)
+        picked = np.arange(width)[:1] if by_label else np.arange(labels.n_scores, width)
         options["blends"] = [Blend([Part("identity", width)], np.eye(width)[:, picked], np.zeros(len(picked)))]
-    link = "step" if by_label or (values is None and function.n_scores == 1) else "identity"
-    return opaque_tree(title, function, names, columns, width, link, by_scores=True, **options).with_classes(classes)
+    link = "step" if by_label or (values is None and labels.n_scores == 1) else "identity"
+    return opaque_tree(title, labels, names, columns, width, link, by_scores=True, **options).with_classes(classes)
 
 
 def _choose_read(
@@ -144,76 +143,5 @@ def _choose_read(
 
 def opaque_member(model: Any, names: tuple[str, ...], method: Method) -> StageTree:
     """Return a model of one method of a fitted estimator, which reads the columns `names`."""
-    function, width = _make_function(model, names, method)
+    function, width = make_function(model, names, method)
     return opaque_tree(type(model).__name__, function, names, range(len(names)), width)
-
-
-def _make_function(model: Any, names: Sequence[str], method: Method) -> tuple[Callable[..., Any], int]:
-    """Return a method as a function of rows, with the number of its outputs, one for probabilities of two classes.
-
-    Of a classifier it is a method that gives numbers.
-    """
-    function, classes = CallableModel.of(model, names, method), classes_of(model)
-    if may_crash(model):  # so that it is not tried
-        single = classes is None or (method == "decision_function" and len(classes) == 2)
-        width = 1 if single else len(classes)
-    else:
-        function, width = _try_handings(function, names, type(model).__name__)
-    return (ClassOneFunction(function), 1) if method == "predict_proba" and width == 2 else (function, width)
-
-
-def _make_labelled(model: Any, names: Sequence[str]) -> CallableModel:
-    """Return a classifier as one that predicts a row's label, perhaps a text."""
-    function, labels = CallableModel.of(model, names, "predict"), tuple(classes_of(model).tolist())
-    if may_crash(model):
-        return function
-    return _try_handings(function, names, type(model).__name__, lambda way: LabelFunction(way, labels, None))[0]
-
-
-def _find_foreign(function: Any) -> Any:
-    """Return the model within a function of rows, another function as it is."""
-    while (inner := getattr(function, "function", getattr(function, "model", None))) is not None:
-        function = inner
-    return function
-
-
-def _try_handings(
-    function: CallableModel,
-    names: Sequence[str],
-    title: str,
-    as_numbers: Callable[[CallableModel], Callable[..., Any]] = lambda way: way,
-) -> tuple[CallableModel, int]:
-    """Return a model as a function that takes a row, and the number of its outputs, as numbers.
-
-    It is handed frames of polars if it takes no others, and frames if it has no names but takes no array.
-    """
-    failed: AdoptionError | None = None
-    for handing in function.handing.ways(names):
-        way = evolve(function, handing=handing)
-        try:
-            return way, _probe(as_numbers(way), names, title)
-        except AdoptionError as error:
-            failed = failed or error
-    assert failed is not None  # noqa: S101 - there is a way
-    raise failed
-
-
-def _probe(function: Callable[..., Any], names: Sequence[str], title: str) -> int:
-    """Return the number of outputs of a function, for the first row that it takes."""
-    model = _find_foreign(function)
-    if may_crash(model):
-        raise AdoptionError(f"{title}: reads vectors, of a size that it does not tell, and is not tried")
-    known, texts = collect_values(model, names), collect_texts(model)
-    try:
-        _, values = find_accepted_row(
-            lambda row: call_as_given(function, row), names, [known, {}] if known else [{}], texts
-        )
-    except Exception as failed:
-        raise AdoptionError(
-            f"{title}: refuses all rows that were tried, of numbers, texts, dates and missing values in "
-            f"{quote_names(names, 6)}: {describe_error(failed).rstrip('.')}. Adopt a function that calls it, and "
-            "answers where it refuses a row, with features=[...]"
-        ) from failed
-    if values.ndim not in {1, 2} or len(values) != 1 or not values.size:
-        raise AdoptionError(f"{title}: expected one prediction a row, got shape {values.shape} for one row")
-    return int(values.size)
