@@ -14,7 +14,6 @@ from costframe.adoption.adopting import adopt
 from costframe.adoption.classes import labels_for, require_probabilities
 from costframe.adoption.given.fitting import fit_foreign
 from costframe.core.errors import AdoptionError, ParameterError, quote_names
-from costframe.core.predictors.classes import places
 from costframe.core.predictors.fitted import FittedEstimator, kind_of
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.adoption.documents import Part, parse_json
-from costframe.core.predictors.classes import as_texts
+from costframe.core.terms.classes import as_texts
 
 LOG_SIGMA = "log-sigma"
 """Of two scores, a mean and the logarithm of a standard deviation, predictions are the mean and the variance."""

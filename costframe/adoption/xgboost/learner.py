@@ -23,10 +23,10 @@ from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TreeTable
-from costframe.core.predictors.classes import as_texts
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.float32_margins import Float32Margins
 from costframe.core.stages.stages import Answer
+from costframe.core.terms.classes import as_texts
 
 BOOSTERS = ("gbtree", "dart", "gblinear")
 _MOST_UNNAMED = 100_000  # columns without names in the file: names of 10^7 columns take a gigabyte
