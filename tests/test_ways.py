@@ -53,5 +53,5 @@ def test_a_booster_is_adopted():
     X = np.random.default_rng(0).normal(size=(300, 4))
     data = lightgbm.Dataset(X, X[:, 0] > X[:, 1])
     booster = lightgbm.train({"objective": "binary", "verbose": -1}, data, 3)
-    entered = files_entered(lambda: costframe.adopt(booster))
-    assert len(entered) <= 36, entered  # the goal is 20; of core and engine, a prediction enters 23
+    entered = [name for name in files_entered(lambda: costframe.adopt(booster)) if name.startswith("adoption")]
+    assert len(entered) <= 13, entered  # the goal is 20 with those of core, of which the check of answers enters 31
