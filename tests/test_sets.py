@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from costframe.plugin import Rows, loss_for
-from costframe.sets import SetArchive, SetPrices, choose_parts
+from costframe.sets import SetArchive, SetPrices
 from costframe.trees import BinMapper, TreeSettings
+from costframe_planner.parts import choose_parts
 
 
 def archive(X, y, prices):

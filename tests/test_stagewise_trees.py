@@ -23,9 +23,9 @@ from costframe.stagewise import (
     halving_threshold,
     passing_threshold,
 )
-from costframe.stagewise.evaluation import best_thresholds
 from costframe.stagewise.objective import Auxiliaries
 from costframe.stagewise.relaxed import RelaxedCost
+from costframe.stagewise.thresholds import best_thresholds
 
 seeds = st.integers(0, 10_000)
 kinds, widths = st.sampled_from(list(LOSSES)), st.integers(1, 3)

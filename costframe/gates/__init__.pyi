@@ -11,10 +11,10 @@ from costframe.gates.curve import SURE as SURE
 from costframe.gates.curve import GateCurve as GateCurve
 from costframe.gates.curve import OperatingPoint as OperatingPoint
 from costframe.gates.estimator import GatedClassifier as GatedClassifier
-from costframe.gates.estimator import GatePoints as GatePoints
-from costframe.gates.estimator import default_tradeoffs as default_tradeoffs
-from costframe.gates.estimator import read_several as read_several
-from costframe.gates.estimator import read_tradeoffs as read_tradeoffs
+from costframe.gates.grid import GatePoints as GatePoints
+from costframe.gates.grid import default_tradeoffs as default_tradeoffs
+from costframe.gates.grid import read_several as read_several
+from costframe.gates.grid import read_tradeoffs as read_tradeoffs
 from costframe.gates.held_rows import hold_out as hold_out
 from costframe.gates.pair import GatedPair as GatedPair
 from costframe.training.group_norms import GroupNorms as GroupNorms

@@ -1,10 +1,9 @@
-"""Estimators of gates, and their points: one operating point a tradeoff."""
+"""Estimators of gates."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -15,112 +14,21 @@ from costframe.adoption.given.columns import GivenColumns
 from costframe.adoption.given.model import FittedModel, GivenModel
 from costframe.adoption.given.probabilities import read_probabilities
 from costframe.core.arrays import F8
-from costframe.core.checks import as_items, check_number
+from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import log_odds
 from costframe.core.tables.frames import is_dask
 from costframe.core.tables.partitions import by_partition
 from costframe.core.tables.row_labels import check_weights
-from costframe.gates.composite import Candidate, ExpensiveModel, compose, mix_predictions
-from costframe.gates.curve import ModelOutputs
 from costframe.gates.default_model import fit_default
 from costframe.training.cluster.fitting import fit_on_cluster
-from costframe.training.data import FitRows, Rows, TrainingData, Traits
+from costframe.training.data import FitRows, TrainingData, Traits
 from costframe.training.estimator import CostAwareClassifier
-from costframe.training.model_path import DeferredPath, PathCollector
-from costframe.training.path_point import PathPoint
+from costframe.training.model_path import DeferredPath
 from costframe.training.shell import restore_on_error
-from costframe.trees.monitor import Predicted, Predictions
 from costframe.trees.scaling import check_sizes
-
-_LEVELS = 12
-_LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
-_HIGHEST = (1.0, 30.0)
-
-
-@define(eq=False)
-class GatePoints:
-    """The points of a grid so far.
-
-    Attributes
-    ----------
-    data : TrainingData
-    held : Rows
-    score : callable, optional
-        Of predictions of held-out rows; minus their loss by default.
-    only_own : bool
-        Whether a candidate has only its own point, as by the paper's recipe.
-    models : PathCollector
-    """
-
-    data: TrainingData
-    held: Rows
-    score: Callable[[Predicted], float] | None
-    only_own: bool
-    models: PathCollector = field(factory=PathCollector)
-
-    def begin(self, expensive: ExpensiveModel) -> None:
-        """Add the expensive model alone."""
-        weight = self.held.weight / self.held.weight.sum()
-        cost = float(weight @ expensive.held.account.cost(self.data.prices))
-        loss = float(weight @ expensive.held.loss)
-        point = PathPoint(0, 0.0, loss, cost, self.score_of(expensive.held.proba, loss))
-        self.models.add(point, partial(expensive.tree.with_costs, self.data.costs))
-
-    def record(
-        self, candidate: Candidate, tradeoff: float, full_share: float | None, expensive: ExpensiveModel
-    ) -> None:
-        """Add a candidate in front of an expensive model, with some of its thresholds."""
-        points = [candidate.point]
-        if not self.only_own:
-            points = list(candidate.curve.points(candidate.point, tradeoff, full_share))
-        for point in points:
-            going = candidate.curve.goes_on(point)
-            mixed = mix_predictions(candidate.held.cheap, expensive.held.proba, going)
-            score = self.score_of(mixed, point.loss)
-            measured = PathPoint(len(candidate.pair.bank), tradeoff, point.loss, point.cost, score, key=full_share)
-            self.models.add(measured, partial(compose, candidate.pair, point, expensive.tree))
-
-    def score_of(self, predictions: F8, loss: float) -> float:
-        """Return the score of predictions of the held-out rows with this loss."""
-        return -loss if self.score is None else self.score(Predictions(self.held, predictions))
-
-
-def default_tradeoffs(held: Rows, expensive: ModelOutputs, prices: PriceArrays) -> F8:
-    """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of the expensive model.
-
-    At the largest, the cheapest feature with a price is hardly worth it.
-    """
-    share = np.bincount(held.y, held.weight) / held.weight.sum()
-    share = share[share > 0]
-    cost = float(np.average(expensive.account.cost(prices), weights=held.weight))
-    loss = float(-share @ np.log(share))
-    if not (cost > 0 and loss > 0):
-        return np.zeros(1)
-    each = prices.alone
-    high = np.clip(0.3 * cost / each[each > 0].min(initial=cost), *_HIGHEST)
-    return np.geomspace(high, _LOWEST, _LEVELS) * (loss / cost)
-
-
-def read_tradeoffs(tradeoffs: Any) -> F8 | None:
-    """Check the tradeoffs of a grid, and return them descending; None stays None."""
-    if tradeoffs is None:
-        return None
-    levels = [float(check_number("tradeoffs", tradeoff)) for tradeoff in read_several("tradeoffs", tradeoffs)]
-    return np.array(sorted(set(levels), reverse=True))
-
-
-def read_several(name: str, values: Any) -> tuple[Any, ...]:
-    """Return the values of a grid; refuse a single value, and an empty list."""
-    found = as_items(values)
-    if found is None:
-        raise ParameterError(f"{name}: expected a list of numbers, got {shown(values)}")
-    if not found:
-        raise ParameterError(f"{name}: expected at least one, got none")
-    return found
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's

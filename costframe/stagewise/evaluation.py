@@ -1,4 +1,4 @@
-"""Loss and exact cost of a soft tree in use, the prices of its learners, and the placement of thresholds."""
+"""Loss and exact cost of a soft tree in use."""
 
 from __future__ import annotations
 
@@ -7,180 +7,19 @@ from functools import cached_property
 
 import numpy as np
 from attrs import evolve, frozen
-from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from costframe.core.arrays import B1, F8
 from costframe.core.cost.charges import stage_costs
-from costframe.core.cost.groups import PricedGroups
-from costframe.core.cost.sampled_prices import MOST_ROWS, SampledPrices
+from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.outputs import BankOutputs
-from costframe.core.prices.price_arrays import PriceArrays
-from costframe.core.tables.row_draws import RowDraw, draw_rows
-from costframe.core.tables.row_hashes import hash_rows
 from costframe.stagewise.bank_rows import BankRows, as_counts, outputs_on, targets_of
 from costframe.stagewise.flow import Flow
+from costframe.stagewise.pricing import Pricing
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.stagewise.stage_tree import as_stage_tree, stage_numbers
-from costframe.stagewise.topology import Topology
+from costframe.stagewise.thresholds import best_thresholds
 from costframe.training.data import Rows, TrainingData
 from costframe.training.losses import PointwiseLoss, SquaredLoss
-
-_NEARLY = 1e-15
-_EVEN = 1e-9  # sums of weights differ by rounding; the first of two equal places wins
-_ROUNDING = 1e-12  # of the largest score
-_TURNS = 10
-
-
-def best_thresholds(topology: Topology, scores: F8, at_exit: F8, on_arrival: F8, threshold: F8) -> F8:
-    """Move thresholds, the last node's first, each to its optimum given the others, until none moves.
-
-    Parameters
-    ----------
-    topology : Topology
-    scores : float64 (n, K)
-        Routing scores of nodes.
-    at_exit, on_arrival : float64 (n, K)
-        Payments of a row at the node that answers it, and at each node that it reaches.
-    threshold : float64 (K,)
-        At the start.
-
-    Returns
-    -------
-    float64 (K,)
-        -inf sends all rows up, inf all down. A finite threshold that moved lies between two scores.
-    """
-    found = threshold.copy()
-    for _ in range(_TURNS):
-        before = found.copy()
-        for node in np.flatnonzero(topology.routes)[::-1].tolist():
-            flow = Flow.hard(topology, scores, found)
-            inside = flow.passes[:, node] > 0
-            more = flow.payment_difference(node, at_exit, on_arrival)[inside]
-            found[node] = best_threshold(scores[inside, node], more, found[node])
-        if (found == before).all():
-            break
-    return found
-
-
-def best_threshold(scores: F8, more: F8, now: float) -> float:
-    """Return the threshold with the least sum of `more`, float64 (n,), over the rows not above it.
-
-    It keeps the threshold `now` if that is as good. A new one is half-way between two scores, (n,), or infinite if all
-    rows are on one side.
-    """
-    order = np.argsort(scores, kind="stable")
-    ascending, sums = scores[order], np.concatenate([[0.0], np.cumsum(more[order])])
-    possible = np.concatenate([[True], np.diff(ascending) > 0, [True]]) if len(scores) else np.array([True])
-    sums = np.where(possible, sums, np.inf)
-    at = int(sums.argmin())
-    if sums[at] >= sums[np.searchsorted(ascending, now, side="right")] - _NEARLY:
-        return now
-    if at in {0, len(scores)}:
-        return -np.inf if at == 0 else np.inf
-    return _between(ascending, at)
-
-
-def halving_threshold(scores: F8, weight: F8) -> float:
-    """Return the threshold half-way between two adjacent scores that comes nearest to halving the weight.
-
-    Scores, (n,), that differ by rounding count as equal; the threshold is infinite if all are equal.
-    """
-    largest = float(np.abs(scores).max(initial=0.0))
-    order = np.argsort(scores, kind="stable")
-    ascending, sums = scores[order], np.cumsum(weight[order])
-    places = 1 + np.flatnonzero(np.diff(ascending) > _ROUNDING * largest)
-    if not len(places):
-        return np.inf
-    off = np.abs(sums[places - 1] / weight[order].sum() - 0.5)
-    return _between(ascending, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
-
-
-def passing_threshold(scores: F8, weight: F8, share: float, steepness: float) -> float:
-    """Solve weighted mean of sigma(gamma (s - theta)) = `share`, in (0, 1), for theta."""
-    total = float(weight.sum())
-    margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
-    low = np.nextafter(scores.min() - margin, -np.inf)  # beyond all scores, however small the margin
-    high = np.nextafter(scores.max() + margin, np.inf)
-
-    def missing(theta: float) -> float:
-        with np.errstate(over="ignore"):
-            return float(weight @ expit(steepness * (scores - theta))) / total - share
-
-    return float(brentq(missing, low, high, xtol=1e-13))
-
-
-def _between(ascending: F8, at: int) -> float:
-    middle = ascending[at - 1] + 0.5 * (ascending[at] - ascending[at - 1])
-    return float(middle if middle < ascending[at] else ascending[at - 1])
-
-
-@frozen(eq=False)
-class Pricing:
-    """Prices of a bank's learners, features and resources, with the rows that pay them.
-
-    Attributes
-    ----------
-    bank : WeakLearnerBank
-    prices : PriceArrays
-    X : float64 (n, d)
-    groups : PricedGroups
-    acquisition : {"path", "learner"}
-    n_rows : float
-        The sum of the weights.
-    """
-
-    bank: WeakLearnerBank
-    prices: PriceArrays
-    X: F8
-    groups: PricedGroups
-    acquisition: str
-    n_rows: float
-
-    @classmethod
-    def of(
-        cls, bank: WeakLearnerBank, prices: PriceArrays, rows: Rows, outputs: BankOutputs, acquisition: str
-    ) -> Pricing:
-        """Price a bank for rows with known outputs."""
-        comparisons = outputs.comparisons(bank, prices.split, rows.weight)
-        groups = PricedGroups.of_bank(bank, prices, n_rows=rows.total_weight, comparisons=comparisons)
-        return cls(bank, prices, rows.X, groups, acquisition, rows.total_weight)
-
-    @property
-    def spread_prices(self) -> PriceArrays:
-        """Prices of features, with each row's share of the prices paid once for all rows."""
-        return evolve(self.prices, cost=self.prices.cost + self.prices.once / self.n_rows)
-
-    @cached_property
-    def on_all_rows(self) -> SampledPrices:
-        """Prices for all rows, drawn with equal weights: few rows are all drawn, and only their weights change."""
-        return self._on(self.X, np.full(len(self.X), 1.0 / len(self.X)))
-
-    def _on(self, X: F8, share: F8) -> SampledPrices:
-        if self.acquisition == "learner":
-            return SampledPrices.whole(self.groups, share)
-        return SampledPrices.of_bank(self.bank, self.groups, self.prices.needs, X, share)
-
-    @cached_property
-    def _keys(self) -> NDArray[np.uint64]:
-        names = self.prices.names
-        return hash_rows([self.X[:, f] for f in sorted(range(len(names)), key=names.__getitem__)], len(self.X))
-
-    def at(self, weight: F8) -> SampledPrices:
-        """Return prices for rows drawn by weight, float64 (n,)."""
-        if self.acquisition == "learner":
-            return SampledPrices.whole(self.groups)
-        return self.drawn(weight)[0]
-
-    def drawn(self, weight: F8) -> tuple[SampledPrices, RowDraw]:
-        """Return prices for rows drawn by weight, float64 (n,), and these rows."""
-        few = len(self.X) <= MOST_ROWS
-        draw = draw_rows(np.empty(0, np.uint64) if few else self._keys, weight, MOST_ROWS)
-        if self.acquisition == "learner":
-            return SampledPrices.whole(self.groups, draw.share), draw
-        return self.on_all_rows.with_weight(draw.share) if few else self._on(draw.of(self.X), draw.share), draw
 
 
 @frozen

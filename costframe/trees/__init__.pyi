@@ -16,12 +16,12 @@ from costframe.trees.estimator import BoostedEstimator as BoostedEstimator
 from costframe.trees.estimator import BoostedRanker as BoostedRanker
 from costframe.trees.estimator import Paper as Paper
 from costframe.trees.folds import BoostedFolds as BoostedFolds
-from costframe.trees.folds import ManyFolds as ManyFolds
 from costframe.trees.folds import boost_folds as boost_folds
-from costframe.trees.folds import regress_many as regress_many
 from costframe.trees.growing import GrowAt as GrowAt
 from costframe.trees.growing import bin_rows as bin_rows
 from costframe.trees.growing import tree_grower as tree_grower
+from costframe.trees.many_folds import ManyFolds as ManyFolds
+from costframe.trees.many_folds import regress_many as regress_many
 from costframe.trees.monitor import Monitor as Monitor
 from costframe.trees.monitor import Predicted as Predicted
 from costframe.trees.monitor import Predictions as Predictions

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from costframe.plugin import run_parallel, standard_error
-from costframe.sets import choose_alternatives, choose_by_score, choose_parts, choose_spread
+from costframe.sets import choose_spread
 from costframe.trees import Predictions, Scorer
+from costframe_planner.alternatives import choose_alternatives, choose_by_score
 from costframe_planner.gains import known_at, regress_gains
+from costframe_planner.parts import choose_parts
 from costframe_planner.problem import Problem
 from costframe_planner.routes import Routes
 from costframe_planner.search import search_sets

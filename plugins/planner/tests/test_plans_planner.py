@@ -16,7 +16,7 @@ from costframe.plugin import PathPoint, Rung
 from costframe.sets import SetPrices
 from costframe.trees import ManyFolds
 from costframe_planner import trained as induction
-from costframe_planner.path import Plan, ladder_around
+from costframe_planner.plan_points import Plan, ladder_around
 from costframe_planner.routes import Routes, follow
 from costframe_planner.trained import Trained, induce
 

@@ -12,8 +12,8 @@ from copy import copy
 import numpy as np
 from attrs import evolve
 
-from costframe.core.arrays import B1, F8, I8, U8
-from costframe.sets.archive import SetArchive
+from costframe.plugin import B1, F8, I8, U8
+from costframe.sets import SetArchive
 
 Divided = tuple[frozenset[int], list[B1]]  # a selector, and parts
 Splits = list[tuple[int, int, int]]  # leaf, column, and largest bin of the rows that stay; others are a new leaf

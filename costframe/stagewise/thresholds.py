@@ -1,0 +1,99 @@
+"""Thresholds of routes: the best ones given payments, and those that halve rows or pass a share of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from costframe.core.arrays import F8
+from costframe.stagewise.flow import Flow
+from costframe.stagewise.topology import Topology
+
+_NEARLY = 1e-15
+_EVEN = 1e-9  # sums of weights differ by rounding; the first of two equal places wins
+_ROUNDING = 1e-12  # of the largest score
+_TURNS = 10
+
+
+def best_thresholds(topology: Topology, scores: F8, at_exit: F8, on_arrival: F8, threshold: F8) -> F8:
+    """Move thresholds, the last node's first, each to its optimum given the others, until none moves.
+
+    Parameters
+    ----------
+    topology : Topology
+    scores : float64 (n, K)
+        Routing scores of nodes.
+    at_exit, on_arrival : float64 (n, K)
+        Payments of a row at the node that answers it, and at each node that it reaches.
+    threshold : float64 (K,)
+        At the start.
+
+    Returns
+    -------
+    float64 (K,)
+        -inf sends all rows up, inf all down. A finite threshold that moved lies between two scores.
+    """
+    found = threshold.copy()
+    for _ in range(_TURNS):
+        before = found.copy()
+        for node in np.flatnonzero(topology.routes)[::-1].tolist():
+            flow = Flow.hard(topology, scores, found)
+            inside = flow.passes[:, node] > 0
+            more = flow.payment_difference(node, at_exit, on_arrival)[inside]
+            found[node] = best_threshold(scores[inside, node], more, found[node])
+        if (found == before).all():
+            break
+    return found
+
+
+def best_threshold(scores: F8, more: F8, now: float) -> float:
+    """Return the threshold with the least sum of `more`, float64 (n,), over the rows not above it.
+
+    It keeps the threshold `now` if that is as good. A new one is half-way between two scores, (n,), or infinite if all
+    rows are on one side.
+    """
+    order = np.argsort(scores, kind="stable")
+    ascending, sums = scores[order], np.concatenate([[0.0], np.cumsum(more[order])])
+    possible = np.concatenate([[True], np.diff(ascending) > 0, [True]]) if len(scores) else np.array([True])
+    sums = np.where(possible, sums, np.inf)
+    at = int(sums.argmin())
+    if sums[at] >= sums[np.searchsorted(ascending, now, side="right")] - _NEARLY:
+        return now
+    if at in {0, len(scores)}:
+        return -np.inf if at == 0 else np.inf
+    return _between(ascending, at)
+
+
+def halving_threshold(scores: F8, weight: F8) -> float:
+    """Return the threshold half-way between two adjacent scores that comes nearest to halving the weight.
+
+    Scores, (n,), that differ by rounding count as equal; the threshold is infinite if all are equal.
+    """
+    largest = float(np.abs(scores).max(initial=0.0))
+    order = np.argsort(scores, kind="stable")
+    ascending, sums = scores[order], np.cumsum(weight[order])
+    places = 1 + np.flatnonzero(np.diff(ascending) > _ROUNDING * largest)
+    if not len(places):
+        return np.inf
+    off = np.abs(sums[places - 1] / weight[order].sum() - 0.5)
+    return _between(ascending, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
+
+
+def passing_threshold(scores: F8, weight: F8, share: float, steepness: float) -> float:
+    """Solve weighted mean of sigma(gamma (s - theta)) = `share`, in (0, 1), for theta."""
+    total = float(weight.sum())
+    margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
+    low = np.nextafter(scores.min() - margin, -np.inf)  # beyond all scores, however small the margin
+    high = np.nextafter(scores.max() + margin, np.inf)
+
+    def missing(theta: float) -> float:
+        with np.errstate(over="ignore"):
+            return float(weight @ expit(steepness * (scores - theta))) / total - share
+
+    return float(brentq(missing, low, high, xtol=1e-13))
+
+
+def _between(ascending: F8, at: int) -> float:
+    middle = ascending[at - 1] + 0.5 * (ascending[at] - ascending[at - 1])
+    return float(middle if middle < ascending[at] else ascending[at - 1])

@@ -1,0 +1,100 @@
+"""Out-of-fold regressions of many numbers."""
+
+from __future__ import annotations
+
+from math import frexp
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe import engine
+from costframe.core.arrays import F8, I8
+from costframe.core.learners.tree_table import TreeTable
+from costframe.core.machine import run_parallel
+from costframe.training.data import Rows
+from costframe.trees.bin_mapper import BinnedData
+from costframe.trees.fold_rows import (
+    FoldRows,
+    Trees,
+    all_rows,
+    as_tree_table,
+    call_in_parts,
+    rows_to_grow,
+    sides_of_folds,
+)
+from costframe.trees.scaling import power_of_two
+from costframe.trees.settings import TreeSettings
+
+
+@frozen(eq=False)
+class ManyFolds:
+    """The result of a cross-fitted regression.
+
+    Attributes
+    ----------
+    predictions : float64 (n, T)
+        Of each row, by the regression without its fold.
+    intercept : float64 (T,)
+    trees : TreeTable
+        Of the regression on all rows, T outputs each.
+    """
+
+    predictions: F8
+    intercept: F8
+    trees: TreeTable
+
+    def shrunk(self, shares: F8) -> ManyFolds:
+        """Return the regression with predictions drawn towards their means by shares, (T,); 1 leaves them."""
+        predictions = self.intercept + shares * (self.predictions - self.intercept)
+        values = (self.trees.values.reshape(-1, len(shares)) * shares).ravel()
+        return evolve(self, predictions=predictions, trees=evolve(self.trees, values=values))
+
+
+def regress_many(
+    data: BinnedData,
+    rows: Rows,
+    targets: F8,
+    fold: I8,
+    settings: TreeSettings,
+    *,
+    whole: bool = True,
+    n_threads: int = 1,
+) -> ManyFolds:
+    """Regress targets, float64 (n, T), on the columns, without each fold in turn and on all rows.
+
+    The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
+    hold the mean residuals of all targets.
+    """
+    intercept = np.array([rows.mean(target) for target in np.ascontiguousarray(targets.T)])
+    centered = targets - intercept
+    unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses and their squares may have any size
+    predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
+    if not data.splittable.any():
+        return ManyFolds(predictions, intercept, trees)
+    folds = sides_of_folds(fold)
+
+    def fit(sides: FoldRows) -> tuple[F8, Trees]:
+        residual, trees = _regress(data, rows, centered / unit, sides, settings)
+        return targets[sides[1]] - unit * residual[sides[1]], trees
+
+    fitted = run_parallel(fit, [*folds, all_rows(rows)] if whole else folds, n_threads)
+    for (_, outside), (predicted, _) in zip(folds, fitted, strict=False):
+        predictions[outside] = predicted
+    if whole:
+        nodes, values, sizes = fitted[-1][1]
+        trees = as_tree_table(data.mapper, nodes, settings.learning_rate * values, sizes)
+        trees = evolve(trees, values=trees.values * unit)
+    return ManyFolds(predictions, intercept, trees)
+
+
+def _regress(data: BinnedData, rows: Rows, residual: F8, sides: FoldRows, settings: TreeSettings) -> tuple[F8, Trees]:
+    """Return the residuals, written over the targets, and the trees."""
+    limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
+    n_nodes, *structs = rows_to_grow(data, rows, False, limits, settings, sides[0])
+    nodes = np.empty((settings.n_estimators, n_nodes, 5), np.int64)
+    values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
+    mix, largest = np.ones(residual.shape[1]), np.ones(1)  # residuals are from -1 to 1
+    own = rows.weight, rows.repeats, *sides, settings.learning_rate, residual, mix, largest
+    cells = len(sides[0]) * data.bins.shape[1]
+    count = call_in_parts(lambda *some: engine.boost_many(*structs, *own, *some), (nodes, values, sizes), cells)
+    return residual, (nodes[:count], values[:count], sizes[:count])

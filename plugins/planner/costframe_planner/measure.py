@@ -1,0 +1,126 @@
+"""Measures points: each single set, and plans at many tradeoffs, with scores out of fold."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from attrs import evolve, frozen
+
+from costframe.plugin import F8, PathPoint
+from costframe.trees import Scorer
+from costframe_planner.plan_points import new_point
+from costframe_planner.predictor import KeptPlan
+from costframe_planner.routes import follow
+
+_NEAR, _JUMP = 1.001, 1.03  # least quotients of two tradeoffs between which there is another, without and with parts
+_ALIKE, _HALVINGS = 0.02, 8  # search of the tradeoff with an equal cost out of fold
+_POWERS = np.array([0.0625, 0.125, 0.25, 0.5, 1.0, 2.0])  # of two
+
+
+@frozen(eq=False)
+class Measure:
+    """Measures points: what the kept models pay, and how those without a fold score at the same cost."""
+
+    kept: KeptPlan
+    scorer: Scorer | None
+
+    def along(self, points: list[PathPoint], further: int, widest: float, per_loss: float = 0.0) -> list[PathPoint]:
+        """Measure plans at ascending tradeoffs, and between those whose costs differ by a share of the full one.
+
+        Differences of losses count too, as costs of `per_loss` per unit.
+        """
+
+        def apart(a: PathPoint, b: PathPoint) -> float:
+            return abs(a.cost - b.cost) + (per_loss * abs(np.nan_to_num(a.loss - b.loss)) if per_loss else 0.0)
+
+        points, near = [self.of(point) for point in points], _JUMP if per_loss else _NEAR
+        for _ in range(further):
+            gaps = [
+                (apart(a, b), -place) for place, (a, b) in enumerate(pairwise(points)) if b.tradeoff > near * a.tradeoff
+            ]
+            gap, place = max(gaps, default=(0.0, 0))
+            if gap <= widest * self.kept.problem.paid.full:
+                break
+            middle = float(np.sqrt(points[-place].tradeoff * points[1 - place].tradeoff))
+            points.insert(1 - place, self.of(new_point(middle, induced=points[0].key.induced)))
+        return points
+
+    def of(self, point: PathPoint) -> PathPoint:
+        """Measure a point."""
+        problem, models = self.kept.problem, self.kept.trained.models
+        if point.key.stop >= 0:
+            features = self.kept.model_of(point.key.stop).features
+            paid, error, objective_cost = problem.paid.of_set(features), 0.0, problem.prices.of_set(features)
+        else:
+            paid, error, objective_cost = self.kept.cost(self._kept_gains(point), point.tradeoff)
+        point = evolve(point, cost=paid, cost_error=error, objective_cost=objective_cost)
+        point = evolve(point, key=evolve(point.key, asked=self._asked(point)))
+        if np.isnan(point.key.asked):
+            return point
+        rows, scores = problem.rows, self.scores(point)
+        loss = rows.mean(problem.losses(scores))
+        value = -loss if self.scorer is None else self.scorer(problem.held_out(rows, scores))
+        return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.key.stop < 0 else point.key.stop)
+
+    def scores(self, point: PathPoint) -> F8:
+        """Return out-of-fold scores (n, K) of all rows."""
+        models = self.kept.trained.models
+        if point.key.stop >= 0:
+            return self.kept.model_of(point.key.stop).scores
+        at, _ = follow(self.kept.trained.routes, self._gains(point), point.key.asked)
+        scores = np.empty_like(models[0].scores)
+        for k in np.unique(at).tolist():
+            scores[at == k] = models[k].scores[at == k]
+        return scores
+
+    def paid(self, point: PathPoint) -> F8:
+        """Return what each row pays out of fold, as in the objective: float64 (n,)."""
+        if point.key.stop >= 0:
+            return np.full(len(self.kept.problem.rows), point.objective_cost)
+        routes = self.kept.trained.routes
+        return routes.cost(follow(routes, self._gains(point), point.key.asked)[1])
+
+    def _gains(self, point: PathPoint) -> list[F8]:
+        trained = self.kept.trained
+        made = trained.induced(self.kept.problem, point.tradeoff) if point.key.induced else trained.gains
+        return [each.predictions for each in made]
+
+    def _kept_gains(self, point: PathPoint) -> list[F8]:
+        kept = self.kept
+        return list(
+            kept.induced(kept.trained.induced(kept.problem, point.tradeoff)) if point.key.induced else kept.gains
+        )
+
+    def _asked(self, point: PathPoint) -> float:
+        """Return the least tradeoff near the point's own at which models without a fold pay what the kept ones do.
+
+        Or else less; NaN if there is none.
+        """
+        if point.key.stop >= 0 or self.kept.problem.base is not None:
+            return point.tradeoff
+        routes, gains, rows = self.kept.trained.routes, self._gains(point), self.kept.problem.rows
+
+        def above(power: float) -> float:
+            """Return by how much the cost at the tradeoff times 2^power exceeds that of the kept plan, as a share."""
+            cost = rows.mean(routes.cost(follow(routes, gains, point.tradeoff * 2.0**power)[1]))
+            if point.objective_cost > 0:
+                return cost / point.objective_cost - 1
+            return np.inf if cost > 0 else 0.0
+
+        tried, found, bracket = 0.0, above(0.0), (0.0, 0.0)
+        for step in np.sign(found) * _POWERS:
+            if abs(found) <= _ALIKE:
+                return float(point.tradeoff * 2.0**tried)
+            bracket, before = (tried, float(step)), found
+            tried, found = bracket[1], above(bracket[1])
+            if found * before <= 0:
+                break
+        dear, cheap = sorted(bracket)
+        for _ in range(_HALVINGS):
+            if abs(found) <= _ALIKE:
+                return float(point.tradeoff * 2.0**tried)
+            tried = (dear + cheap) / 2
+            found = above(tried)
+            dear, cheap = (tried, cheap) if found > 0 else (dear, tried)
+        return float(point.tradeoff * 2.0**cheap) if above(cheap) <= _ALIKE else np.nan

@@ -1,0 +1,56 @@
+"""Points of a planner's path: a single set or a plan, and the rungs from one plan to others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import field, frozen
+
+from costframe.plugin import PathPoint, Rung
+
+
+@frozen
+class Plan:
+    """The key of a point: a set that answers all rows, or a plan."""
+
+    stop: int = -1  # set that answers all rows, a stop or a further one, or -1 for a plan
+    induced: bool = False  # whether backward induction made its plan, for its own prices and tradeoff
+    asked: float = field(default=np.nan, repr=False)  # tradeoff of the plan out of fold
+
+
+def new_point(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PathPoint:
+    """Return a point that is not measured yet."""
+    return PathPoint(0, tradeoff, np.nan, np.nan, np.nan, key=Plan(stop, induced))
+
+
+def ladder_around(point: PathPoint, tradeoff: float, others: Sequence[PathPoint]) -> list[Rung]:
+    """Return rungs of ascending tradeoffs and falling cost: `point` at `tradeoff`, price-free `others` far from it.
+
+    At the least tradeoff from which point a is better than b, the dearer one, their objectives are equal:
+    (loss_a - loss_b) / (cost_b - cost_a).
+    """
+    single = point.key.stop >= 0
+    rungs = [Rung(0.0, tradeoff if single else point.tradeoff, planned=single or point.key.induced)]
+    here, most = point, tradeoff
+    while dearer := [each for each in others if each.objective_cost > here.objective_cost]:  # at smaller tradeoffs
+        before = max(dearer, key=lambda each: (_crossing(here, each), each.objective_cost))
+        least = min(_crossing(here, before), most)
+        if not least > 0:
+            break
+        most = float(np.nextafter(least, 0.0))
+        rungs[0] = Rung(least, rungs[0].tradeoff, rungs[0].planned)
+        rungs.insert(0, Rung(0.0, before.tradeoff))
+        here = before
+    here, least = point, tradeoff
+    while cheaper := [each for each in others if each.objective_cost < here.objective_cost]:  # at larger ones
+        after = min(cheaper, key=lambda each: (_crossing(each, here), each.objective_cost))
+        least = max(_crossing(after, here), np.nextafter(least, np.inf))
+        rungs.append(Rung(float(least), after.tradeoff))
+        here = after
+    return rungs
+
+
+def _crossing(here: PathPoint, before: PathPoint) -> float:
+    """Return the tradeoff from which `here`, the cheaper one, is at least as good as `before`."""
+    return (here.loss - before.loss) / (before.objective_cost - here.objective_cost)
