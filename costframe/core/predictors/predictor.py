@@ -80,10 +80,9 @@ class Predictor(ABC):
         return replay_charges(self, X, weight, terms)
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
-        """Return the gains of columns on rows: the one method by which a predictor ranks its features.
+        """Return the gains of columns on rows, at prices: the one method by which a predictor ranks its features.
 
-        By default all columns that it reads explain the variance of its scores together. Prices decide what a plan
-        acquires.
+        By default all columns that it reads explain the variance of its scores together.
         """
         del costs
         column = self.card.column
@@ -189,7 +188,7 @@ class Predictor(ABC):
         ----------
         X : float64 (rows, d), or data frame
         costs : CostModel, or anything `CostModel.of` accepts, optional
-            Prices at which a plan chooses what rows acquire; other predictors decide at their own, and refuse others.
+            Prices at which a plan chooses what rows acquire; other predictors refuse any but their own.
         tradeoff : float, optional
             A plan's loss accepted per unit of cost in place of its own.
         max_cost, unavailable
@@ -197,8 +196,8 @@ class Predictor(ABC):
         n_jobs : int, optional
             Threads; None uses all cores. The result does not depend on it.
         """
-        limits = {"max_cost": max_cost, "unavailable": unavailable}
-        return self.predict_ends(X, costs=costs, tradeoff=tradeoff, n_jobs=n_jobs, **limits).predictions
+        terms = self.table_terms(costs, tradeoff, max_cost, unavailable, n_jobs)
+        return self.evaluate(self.as_rows(X), terms).predictions
 
     def decision_function(self, X: Any, **asked: Any) -> F8:
         """Score rows, before the link: float64 (rows,) or (rows, K); further arguments as for `predict`.
@@ -210,16 +209,18 @@ class Predictor(ABC):
 
     def predict_ends(self, X: Any, **asked: Any) -> Ends:
         """Return predictions and scores of rows, and the classes that they do not tell; arguments as for `predict`."""
-        return self.evaluate(self.as_rows(X), self._table_terms(**asked))
+        return self.evaluate(self.as_rows(X), self.table_terms(**asked))
 
     def labels(self, X: Any, *, costs: object = None, **asked: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,), if it knows `classes`; see `decide`. Arguments are of `predict`.
 
         Any predictor decides by the errors of other `costs`; at these prices a plan also buys.
         """
-        terms = self._table_terms(costs=costs if self.card.plans else None, **asked)
-        decision = Decision.of(self.card, self.card.errors_or(costs), terms.unavailable)
-        rows = self.as_rows(X, self.label_features(costs, terms.unavailable))
+        terms = self.table_terms(costs=costs if self.card.plans else None, **asked)
+        decision = terms.decision if costs is None else None
+        if decision is None:
+            decision = Decision.of(self.card, self.card.errors_or(costs), terms.unavailable)
+        rows = self.as_rows(X, None if decision.errors is None else self.label_features(costs, terms.unavailable))
         return decision.labels(self.evaluate(rows, terms), rows)
 
     def decide(self, ends: Ends, X: Any, costs: object = None, unavailable: Iterable[str] = ()) -> NDArray[Any]:
@@ -233,8 +234,8 @@ class Predictor(ABC):
 
     def as_rows(self, X: Any, names: Iterable[str] | None = None) -> F8:
         """Return rows as float64 (rows, d), in which the named features, by default those it may read, have values."""
-        card = self.card
-        return as_rows(X, card.feature_names, card.categories, self.used_features if names is None else tuple(names))
+        names, card = self.used_features if names is None else tuple(names), self.card
+        return as_rows(X, card.feature_names, card.categories, names)
 
     def error_columns(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
         """Return names of the columns that are prices of errors, which inquiries ask for to decide a label."""
@@ -245,15 +246,15 @@ class Predictor(ABC):
         names = {*self.error_columns(costs, unavailable), *self.used_features}
         return tuple(name for name in self.feature_names if name in names)
 
-    def _table_terms(
+    def table_terms(
         self,
-        *,
         costs: object = None,
         tradeoff: float | None = None,
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         n_jobs: int | None = None,
     ) -> Terms:
+        """Return what is asked of a table, kept where many tables ask alike; see `predict`."""
         if costs is not None and not self.card.plans:
             raise ParameterError(
                 f"costs: expected None, as a {type(self).__name__} decides at its own prices and only a plan takes "
@@ -308,7 +309,7 @@ class Predictor(ABC):
         return self._kept.terms(self.terms, costs, acquisition, known, max_cost, unavailable, tradeoff, None)
 
     def replay(self, X: F8, terms: Terms) -> list[tuple[int, float]]:
-        """Predict rows, float64 (rows, d), one by one; return the trips to the sources and milliseconds of each."""
+        """Predict rows, float64 (rows, d), one by one; return the rounds and milliseconds of each."""
         return replay_rounds(self, X, terms)
 
     @cached_property
@@ -335,13 +336,11 @@ class Predictor(ABC):
         y_or_costs : optional
             `y`, or `costs` that name their features: a CostModel, a mapping, a file, or a Series.
         y : (rows,), optional
-            Labels, for what errors cost at prices that have some.
+            Labels, for the costs of errors.
         costs : CostModel, or anything `CostModel.of` accepts, optional
             Prices in place of the model's own.
-        sample_weight, rounds, latency
-            As for `ExpectedCost.evaluate`.
-        **asked
-            `acquisition`, `routing`, `max_cost`, `unavailable` and `tradeoff`, as for `ExpectedCost`.
+        sample_weight, rounds, latency, **asked
+            As for `ExpectedCost.evaluate`; else, for `ExpectedCost`: `acquisition`, `routing`, limits and `tradeoff`.
         """
         y, costs = tell_apart(y_or_costs, y, costs, self.feature_names)
         evaluator = ExpectedCost(costs, **asked)

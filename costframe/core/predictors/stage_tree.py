@@ -151,9 +151,9 @@ class StageTree(StageModel, Predictor):
         else:
             walked = walk_under_limits(self, terms.prices, terms.limits, X, by_path=True, n_jobs=terms.n_jobs)
             scores, exits, cut = walked.final, walked.exits, walked.cut
-        ends = self.ends_of(scores, exits, X, cut)
-        places = None if self.own_classes is None else lambda: ends.places
-        return Ends(lambda: squeeze(ends.predictions), places, lambda: self.margins(scores, exits))
+        own = self.own_classes
+        places = None if own is None else lambda: own.places(scores, X, None if cut is None else ~cut)
+        return Ends(lambda: squeeze(self.linked(scores, exits)), places, lambda: self.margins(scores, exits))
 
     def begin(self, terms: Terms) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`."""
