@@ -111,7 +111,7 @@ class StudyRun:
             self.show(self)
 
     def _note_error(self, task: Task, error: CostframeError) -> None:
-        """Keep the error of a task, and tell or raise it; first looks may fail, but not be late."""
+        """Keep the error of a task, and tell or raise it; why a first look failed is left to its task to say."""
         is_late = isinstance(error, UnfinishedError)
         if task.first_look and not is_late:
             return
