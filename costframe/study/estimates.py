@@ -44,6 +44,15 @@ class Estimate:
     weight: float = 1.0  # of the rows that it is from, or the number of their queries, as scores count them
 
 
+@frozen(eq=False)
+class CostEstimate:
+    """An estimated mean cost of fresh rows with its standard error."""
+
+    mean: float
+    error: float
+    influence: F8 | None = field(default=None, repr=False)  # of each row of valid
+
+
 def estimate_on_rows(name: str | LibraryScore, rows: StudyRows, model: Any, predictions: F8) -> Estimate:
     """Estimate a score from predictions of held-out rows; refuse rows on which the score is undefined."""
     y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None), rows.X)

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from costframe.core.arrays import F8
 from costframe.core.cost.expected import CostReport, ExpectedCost
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
-from costframe.study.estimates import Estimate, estimate_on_rows, sum_by_unit
+from costframe.study.estimates import CostEstimate, Estimate, estimate_on_rows, sum_by_unit
 from costframe.study.fitted import Fitted
 from costframe.study.mistakes import mistakes_in_words
 from costframe.study.points import Point
@@ -38,44 +37,40 @@ class HeldOut:
         model: Any,
         tradeoff: float,
         seconds: float,
-        known: Estimate | None = None,
-        cost: tuple[float, float] | None = None,
+        score: Estimate | None = None,
+        cost: CostEstimate | None = None,
     ) -> Fitted:
-        """Measure score and cost of a fitted model, on valid unless they are known; `cost` has its standard error."""
-        report = None
-        if known is None or cost is None:
+        """Measure score and cost of a fitted model, on valid unless they are known."""
+        on_test = report = None
+        if score is None or cost is None:
             on_valid, report = self._score_and_cost(model, self.valid)
-            known = on_valid if known is None else known
-        spent = None
-        if cost is None:
-            assert report is not None  # noqa: S101 - see above
-            cost, spent = _mean_cost(report, self.valid)
-        tested, last = None, self.valid
+            score = on_valid if score is None else score
+            cost = _estimate_cost(report, self.valid) if cost is None else cost
         if self.test is not None:
-            last, (tested, report) = self.test, self._score_and_cost(model, self.test)
+            on_test, report = self._score_and_cost(model, self.test)
         elif report is None:  # a search without test rows, with score and cost from folds
             report = _cost(model, self.valid)
         n_features, n_learners = _size(model.predictor_, report)
         point = Point(
             algorithm=algorithm,
             tradeoff=float(tradeoff),
-            score=known.score,
-            score_error=known.error,
-            cost=cost[0],
-            cost_error=cost[1],
-            test_score=None if tested is None else tested.score,
-            test_error=None if tested is None else tested.error,
-            test_cost=None if tested is None else report.mean,
+            score=score.score,
+            score_error=score.error,
+            cost=cost.mean,
+            cost_error=cost.error,
+            test_score=None if on_test is None else on_test.score,
+            test_error=None if on_test is None else on_test.error,
+            test_cost=None if on_test is None else report.mean,
             fixed=report.fixed,
             n_features=n_features,
             n_learners=n_learners,
-            rounds=_mean_rounds(model, last.X),
+            rounds=_mean_rounds(model, (self.test or self.valid).X),
             seconds=seconds,
-            rows_lacked=known.rows_lacked,
-            mistakes=mistakes_in_words(known.mistakes, getattr(model, "classes_", None)),
-            shared_error=known.shared,
+            rows_lacked=score.rows_lacked,
+            mistakes=mistakes_in_words(score.mistakes, getattr(model, "classes_", None)),
+            shared_error=score.shared,
         )
-        return Fitted(point, model, known.influence, spent)
+        return Fitted(point, model, score.influence, cost.influence)
 
     def _score_and_cost(self, model: Any, rows: StudyRows) -> tuple[Estimate, CostReport]:
         report = _cost(model, rows)
@@ -88,11 +83,11 @@ def _cost(model: Any, rows: StudyRows) -> CostReport:
     return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
 
 
-def _mean_cost(report: CostReport, rows: StudyRows) -> tuple[tuple[float, float], F8]:
-    """Return the mean cost of rows, and its standard error for fresh ones; and the influence of each row on it."""
+def _estimate_cost(report: CostReport, rows: StudyRows) -> CostEstimate:
     weight = np.ones(len(rows.y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
     moved = weight * (report.per_row - report.mean) / (weight.sum() or 1.0)
-    return (report.mean, float(np.sqrt(moved @ moved))), sum_by_unit(of_repeats(moved, weight), rows.units)
+    influence = sum_by_unit(of_repeats(moved, weight), rows.units)
+    return CostEstimate(report.mean, float(np.sqrt(moved @ moved)), influence)
 
 
 def _size(predictor: Any, report: CostReport) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import opaque_names
 from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_rows
-from costframe.study.estimates import Estimate, beyond_rows, mix_estimates
+from costframe.study.estimates import CostEstimate, Estimate, beyond_rows, mix_estimates
 from costframe.study.fitted import Fits, Fitted
 from costframe.study.trial import Trial
 from costframe.training.scoring import score_named, with_labels
@@ -43,11 +43,13 @@ class _Pair:
         return self.mean(self.first.point.score, self.second.point.score)
 
     @property
-    def cost(self) -> tuple[float, float]:
-        """The mean cost, and its standard error."""
-        first, second = self.first.point, self.second.point
-        errors = (1 - self.share) * first.cost_error, self.share * second.cost_error
-        return self.mean(first.cost, second.cost), float(np.hypot(*errors))
+    def cost(self) -> CostEstimate:
+        """The mean cost."""
+        first, second, share = self.first.point, self.second.point, self.share
+        errors, spent = ((1 - share) * first.cost_error, share * second.cost_error), None
+        if self.first.spent is not None and self.second.spent is not None:
+            spent = (1 - share) * self.first.spent + share * self.second.spent
+        return CostEstimate(self.mean(first.cost, second.cost), float(np.hypot(*errors)), spent)
 
 
 def mix_to_budget(trial: Trial, fits: Sequence[Fitted], budget: float | None) -> list[Fitted]:
@@ -92,13 +94,8 @@ def _mix(trial: Trial, pair: _Pair, models: tuple[Any, Any], by: tuple[str, ...]
     mixed = MixedPredictor(models[0].predictor_, models[1].predictor_, share, by)
     copy = models[0].with_predictor(mixed, tradeoff=first.point.tradeoff)
     measured = trial.measure(copy, first.point.tradeoff, 0.0, _estimate_mixture(trial, pair, models), pair.cost)
-    spent = None if first.spent is None or second.spent is None else (1 - share) * first.spent + share * second.spent
-    return evolve(
-        measured,
-        point=evolve(measured.point, mixed_with=second.point.tradeoff),
-        spent=spent,
-        repeated=first.repeated and second.repeated,
-    )
+    point = evolve(measured.point, mixed_with=second.point.tradeoff)
+    return evolve(measured, point=point, repeated=first.repeated and second.repeated)
 
 
 def _estimate_mixture(trial: Trial, pair: _Pair, models: tuple[Any, Any]) -> Estimate:

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from sklearn.base import is_classifier
 
 from costframe.core.errors import ParameterError, format_count
-from costframe.study.estimates import Estimate, UndefinedScoreError
+from costframe.study.estimates import CostEstimate, Estimate, UndefinedScoreError
 from costframe.study.fitted import Fits
 from costframe.study.folds import Fold
 from costframe.study.path_folds import estimate_on_fold, join_over_folds
@@ -21,6 +21,7 @@ from costframe.study.progress import Progress
 from costframe.study.rows import StudyRows, optional_arguments
 from costframe.study.trial import STOPPING, Trial
 from costframe.training.data import Traits
+from costframe.training.path_point import PathPoint
 from costframe.training.scoring import with_labels
 
 
@@ -66,10 +67,10 @@ def _fit_path(trial: Trial, points: int, budget: float | None, progress: Progres
             # A path has no tradeoff at which it buys nothing.
             tradeoff = point.tradeoff if point.n_rounds or same_point(point, plain) else largest
             copy = model.with_predictor(predictor, tradeoff=tradeoff, n_iter_=point.n_rounds)
-            cost = None if own is None else (float(point.cost), float(getattr(point, "cost_error", 0.0)))
+            cost = None if own is None else CostEstimate(float(point.cost), float(point.cost_error), point.spent)
             fitted = trial.measure(copy, tradeoff, seconds / len(chosen), stated, cost)
             if own is not None:
-                fitted = evolve(fitted, spent=getattr(point, "spent", None), repeated=estimates.repeat_search)
+                fitted = evolve(fitted, repeated=estimates.repeat_search)
             fits.append(fitted)
     return Fits(fits, [(point.cost, point.score) for point in front])
 
@@ -113,7 +114,7 @@ class _PointEstimates:
 
 
 def _estimate_points(
-    fitting: _PathFitting, model: Any, path: ModelPath, chosen: Sequence[Any], reads: Sequence[bool]
+    fitting: _PathFitting, model: Any, path: ModelPath, chosen: Sequence[PathPoint], reads: Sequence[bool]
 ) -> _PointEstimates:
     """Estimate points by the algorithm itself, or by its path on folds; `reads` tells which read features."""
     trial = fitting.trial
@@ -161,10 +162,8 @@ def _apart_from_valid(trial: Trial, model: Any) -> Trial:
     return evolve(trial, train=train, stopping=stopping)
 
 
-def _own_estimate(point: Any) -> Estimate | None:
+def _own_estimate(point: PathPoint) -> Estimate | None:
     """Return the algorithm's own estimate of a point, if it has one."""
-    error = getattr(point, "error", None)
-    if error is None:
+    if point.error is None:
         return None
-    lacked = float(getattr(point, "rows_lacked", 0.0))
-    return Estimate(float(point.score), float(error), getattr(point, "influence", None), lacked)
+    return Estimate(float(point.score), float(point.error), point.influence, float(point.rows_lacked))

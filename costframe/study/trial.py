@@ -12,7 +12,7 @@ import numpy as np
 from attrs import field, frozen
 from sklearn.base import is_classifier
 
-from costframe.study.estimates import Estimate, estimate_on_rows, join_folds, model_variance
+from costframe.study.estimates import CostEstimate, Estimate, estimate_on_rows, join_folds, model_variance
 from costframe.study.fitted import Fits, Fitted
 from costframe.study.folds import Fold, count_outer_folds, folds_alike, folds_of, halves_of
 from costframe.study.held_out import HeldOut
@@ -165,12 +165,12 @@ class Trial:
         model: Any,
         tradeoff: float,
         seconds: float,
-        known: Estimate | None = None,
-        cost: tuple[float, float] | None = None,
+        score: Estimate | None = None,
+        cost: CostEstimate | None = None,
     ) -> Fitted:
         """Measure a fitted model; see `HeldOut.measure`."""
         rows = HeldOut(self.valid, self.test, self.score)
-        return rows.measure(self.algorithm, model, tradeoff, seconds, known, cost)
+        return rows.measure(self.algorithm, model, tradeoff, seconds, score, cost)
 
 
 def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: int) -> Fitted:
