@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.learners.bits import word_count
-from costframe.core.learners.tree_table import MOST_RANKS, SHARED_WORDS, TreeTable
+from costframe.core.learners.tree_table import MOST_COLUMNS, MOST_NODES, MOST_RANKS, SHARED_WORDS, TreeTable
 from costframe.core.machine import over_chunks
 
 _MOST_STEPS = 1024  # of a feature's table
@@ -85,9 +85,9 @@ def lay_out_gates(
 
 _WORDS = 8  # of a node's mask
 _SIDES = 8  # code columns of a feature at most: two for each of four readings
-# parts of a node's word
-NAMED_AT, STEPS_AT, COLUMN_AT = np.uint64(63), np.uint64(41), np.uint64(23)
-STEPS_BITS, COLUMN_BITS, RANK_BITS = np.uint64(2**22 - 1), np.uint64(2**18 - 1), np.uint64(2**23 - 1)
+# Parts of a node's word.
+NAMED_AT, STEPS_AT, COLUMN_AT = map(np.uint64, engine.constants("named_at", "steps_at", "column_at"))
+STEPS_BITS, COLUMN_BITS = np.uint64(MOST_NODES - 1), np.uint64(MOST_COLUMNS - 1)
 NAN_RIGHT = MOST_RANKS  # above the rank of every test, and not above that of a leaf
 
 

@@ -27,7 +27,10 @@ from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable, 
 from costframe.core.prices.exact_prices import as_multiples
 from costframe.core.stages.stages import Route, Stage
 
-_ROW_STEPS_AT, _NAMED_AT, _MISSING_LEFT_AT, _READING_AT = 36, 33, 32, 30  # see engine/model.h
+# Parts of a node's word for single rows.
+_ROW_STEPS_AT, _NAMED_AT, _MISSING_LEFT_AT, _READING_AT = engine.constants(
+    "left_at", "by_category_at", "missing_left_at", "reading_at"
+)
 KNOWN, BOUGHT, BARRED = map(np.uint8, engine.constants("is_known", "is_bought", "is_barred"))  # marks of a feature
 (PAID,) = map(np.uint8, engine.constants("paid"))  # mark of a resource
 WEIGHT, COMPARISONS, USES, N_USED, N_ACCOUNT = engine.constants(  # places in a row's account, and their number
