@@ -37,7 +37,6 @@ from costframe.core.machine import thread_count as thread_count
 from costframe.core.predictors.planned import PlannedPredictor as PlannedPredictor
 from costframe.core.predictors.predictor import Predictor as Predictor
 from costframe.core.predictors.stage_tree import StageTree as StageTree
-from costframe.core.predictors.stepped import SteppedPredictor as SteppedPredictor
 from costframe.core.prices.basket import price_rows as price_rows
 from costframe.core.prices.basket import price_set as price_set
 from costframe.core.prices.costs import CostModel as CostModel
@@ -59,7 +58,6 @@ from costframe.core.stages.stops import Stop as Stop
 from costframe.core.sums import coarse as coarse
 from costframe.core.sums import exact_mean as exact_mean
 from costframe.core.sums import exact_sum as exact_sum
-from costframe.core.sums import product as product
 from costframe.core.sums import sum_over_rows as sum_over_rows
 from costframe.core.sums import sum_products as sum_products
 from costframe.core.sums import to_grid as to_grid
@@ -108,7 +106,6 @@ from costframe.training.progress import track_share as track_share
 from costframe.training.row_reader import unfrozen as unfrozen
 from costframe.training.sampling import deal_folds as deal_folds
 from costframe.training.sampling import halves as halves
-from costframe.training.sampling import held_out as held_out
 from costframe.training.sampling import least_rows as least_rows
 from costframe.training.sampling import row_numbers as row_numbers
 from costframe.training.sampling import sample_by_hash as sample_by_hash

@@ -21,7 +21,6 @@ from costframe.stagewise import (
     cycle,
     descend,
     halving_threshold,
-    passing_threshold,
 )
 from costframe.stagewise.objective import Auxiliaries
 from costframe.stagewise.relaxed import RelaxedCost
@@ -103,16 +102,10 @@ def test_no_threshold_alone_can_do_better(seed, depth, n):
 
 
 @settings(max_examples=50)
-@given(seeds, st.floats(0.01, 0.99), st.sampled_from([1.0, 50.0, 1e4]))
-def test_thresholds_pass_the_share_asked_for_or_halve_the_weight(seed, share, steepness):
+@given(seeds)
+def test_thresholds_halve_the_weight(seed):
     rng = np.random.default_rng(seed)
     scores, weight = rng.choice(rng.standard_normal(5), 20), rng.random(20) + 0.01
-    assert passing_threshold(np.arange(3.0), np.ones(3), 0.5, 1e308) == pytest.approx(
-        1.0
-    )  # a margin below the last bit
-    theta = passing_threshold(scores, weight, share, steepness)
-    on = 1 / (1 + np.exp(-np.clip(steepness * (scores - theta), -700, 700)))
-    assert np.average(on, weights=weight) == pytest.approx(share, abs=1e-6)
     distinct = np.unique(scores)
     middles = (distinct[:-1] + distinct[1:]) / 2
     off = [abs(weight[scores < middle].sum() / weight.sum() - 0.5) for middle in middles]

@@ -1,6 +1,5 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
-from costframe.adoption.adopting import adopt as adopt
 from costframe.adoption.callable_model import CallableModel as CallableModel
 from costframe.adoption.classes import check_classes as check_classes
 from costframe.adoption.classes import labels_for as labels_for

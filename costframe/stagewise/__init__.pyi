@@ -39,9 +39,7 @@ from costframe.stagewise.soft_tree import WeightedSum as WeightedSum
 from costframe.stagewise.stage_tree import as_stage_tree as as_stage_tree
 from costframe.stagewise.thresholds import best_threshold as best_threshold
 from costframe.stagewise.thresholds import halving_threshold as halving_threshold
-from costframe.stagewise.thresholds import passing_threshold as passing_threshold
 from costframe.stagewise.topology import Topology as Topology
 from costframe.training.blas import blas_for as blas_for
 from costframe.training.blas import blas_threads as blas_threads
-from costframe.training.blas import minimize_smooth as minimize_smooth
 from costframe.training.linear_fit import refine as refine

@@ -1,10 +1,8 @@
-"""Thresholds of routes: the best ones given payments, and those that halve rows or pass a share of them."""
+"""Thresholds of routes: the best ones given payments, and those that halve rows."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from costframe.core.arrays import F8
 from costframe.stagewise.flow import Flow
@@ -78,20 +76,6 @@ def halving_threshold(scores: F8, weight: F8) -> float:
         return np.inf
     off = np.abs(sums[places - 1] / weight[order].sum() - 0.5)
     return _between(ascending, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
-
-
-def passing_threshold(scores: F8, weight: F8, share: float, steepness: float) -> float:
-    """Solve weighted mean of sigma(gamma (s - theta)) = `share`, in (0, 1), for theta."""
-    total = float(weight.sum())
-    margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
-    low = np.nextafter(scores.min() - margin, -np.inf)  # beyond all scores, however small the margin
-    high = np.nextafter(scores.max() + margin, np.inf)
-
-    def missing(theta: float) -> float:
-        with np.errstate(over="ignore"):
-            return float(weight @ expit(steepness * (scores - theta))) / total - share
-
-    return float(brentq(missing, low, high, xtol=1e-13))
 
 
 def _between(ascending: F8, at: int) -> float:

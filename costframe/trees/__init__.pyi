@@ -37,5 +37,4 @@ from costframe.trees.prices import in_loss as in_loss
 from costframe.trees.ranking import LambdaRankLoss as LambdaRankLoss
 from costframe.trees.scaling import check_sizes as check_sizes
 from costframe.trees.settings import TreeSettings as TreeSettings
-from costframe.trees.settings import read_signs as read_signs
 from costframe.trees.tradeoffs import check_limits as check_limits

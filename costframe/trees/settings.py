@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -10,7 +9,6 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from costframe.core.checks import MOST_ROUNDS, check_choice, check_number
-from costframe.core.errors import ParameterError, shown
 from costframe.core.machine import thread_count
 
 Growth = Literal["best", "breadth"]
@@ -118,36 +116,3 @@ def _checked(name: str, value: Any) -> Any:
     if name == "growth":
         return check_choice(name, value, get_args(Growth))
     return check_number(name, value, **_RANGES[name]) if name in _RANGES else value
-
-
-def read_signs(constraints: Any, names: Sequence[str]) -> tuple[int, ...] | None:
-    """Return -1, 0 or 1 for each feature, or None without constraints.
-
-    Parameters
-    ----------
-    constraints : None, sequence of int (d,), or mapping of names to int
-    names : sequence of str (d,)
-
-    Raises
-    ------
-    ParameterError
-        If the number of values is not that of features, a name is unknown, or a value is not -1, 0 or 1.
-    """
-    if constraints is None:
-        return None
-    if isinstance(constraints, Mapping):
-        unknown = [name for name in constraints if name not in set(names)]
-        if unknown:
-            raise ParameterError(f"monotone_constraints: expected names of features, got {shown(unknown[0])}")
-        constraints = [constraints.get(name, 0) for name in names]
-    try:
-        given = np.asarray(constraints)
-    except ValueError as error:
-        raise ParameterError(f"monotone_constraints: expected one number for each feature: {error}") from None
-    if given.shape != (len(names),):
-        raise ParameterError(
-            f"monotone_constraints: expected one number for each of {len(names)} features, got shape {given.shape}"
-        )
-    if given.dtype.kind not in "iuf" or not np.isin(given, (-1, 0, 1)).all():
-        raise ParameterError(f"monotone_constraints: expected -1, 0 or 1 for each feature, got {shown(given.tolist())}")
-    return tuple(int(sign) for sign in given) if given.any() else None

@@ -15,8 +15,9 @@ from costframe.plugin import (
     TrainingData,
     check_flag,
 )
-from costframe.trees import AnnealedPath, Annealing, BoostedEstimator, BoostedRanker, Paper, TreeSettings, read_signs
+from costframe.trees import AnnealedPath, Annealing, BoostedEstimator, BoostedRanker, Paper, TreeSettings
 from costframe_cegb.cegb import anneal_cegb, train_cegb
+from costframe_cegb.monotone import read_signs
 from costframe_cegb.state import State, WarmStart
 
 __all__ = ["CEGBClassifier", "CEGBRanker", "CEGBRegressor"]

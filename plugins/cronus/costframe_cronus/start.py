@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from attrs import evolve
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from costframe.plugin import F8, PricedGroups, SampledPrices, exact_sum, track
@@ -19,7 +20,6 @@ from costframe.stagewise import (
     fit_at_price,
     fit_relaxed,
     groups_in_loss,
-    passing_threshold,
 )
 from costframe_cronus.settings import CascadeSettings
 
@@ -65,6 +65,20 @@ def fit_stages(rows: BankRows, fit: FitStage, settings: CascadeSettings, *, verb
         np.array([stage.constant[0] for stage in stages]),
         np.array(thresholds[: len(stages) - 1]),
     )
+
+
+def passing_threshold(scores: F8, weight: F8, share: float, steepness: float) -> float:
+    """Solve weighted mean of sigma(gamma (s - theta)) = `share`, in (0, 1), for theta."""
+    total = float(weight.sum())
+    margin = (abs(np.log(share)) + abs(np.log1p(-share)) + 1.0) / steepness
+    low = np.nextafter(scores.min() - margin, -np.inf)  # beyond all scores, however small the margin
+    high = np.nextafter(scores.max() + margin, np.inf)
+
+    def missing(theta: float) -> float:
+        with np.errstate(over="ignore"):
+            return float(weight @ expit(steepness * (scores - theta))) / total - share
+
+    return float(brentq(missing, low, high, xtol=1e-13))
 
 
 def exact_stages(rows: BankRows, price_at: Callable[[F8], SampledPrices], settings: CascadeSettings) -> FitStage:

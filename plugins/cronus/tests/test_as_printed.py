@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import costframe as cf
@@ -10,7 +12,7 @@ from costframe.stagewise import BankRows
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedRegressor
 from costframe_cronus.cronus import minimize_eq_8
 from costframe_cronus.settings import CascadeSettings
-from costframe_cronus.start import fit_stages, relaxed_stages
+from costframe_cronus.start import fit_stages, passing_threshold, relaxed_stages
 
 NAMES = tuple("abcde")
 COSTS = cf.CostModel.from_dict({"features": dict(zip(NAMES, (0.5, 1.0, 2.0, 2.0, 4.0), strict=True)), "learner": 0.1})
@@ -107,3 +109,15 @@ def test_rejected_rows_answer_minus_one_and_no_fit_follows():
     np.testing.assert_array_equal(classifier.predict(X), values > 0)
     steps = [step.objective for step in classifier.steps_]
     assert steps == sorted(steps, reverse=True)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 0.99), st.sampled_from([1.0, 50.0, 1e4]))
+def test_a_threshold_passes_the_share_asked_for(seed, share, steepness):
+    rng = np.random.default_rng(seed)
+    scores, weight = rng.choice(rng.standard_normal(5), 20), rng.random(20) + 0.01
+    beyond = passing_threshold(np.arange(3.0), np.ones(3), 0.5, 1e308)
+    assert beyond == pytest.approx(1.0)  # a margin below the last bit
+    theta = passing_threshold(scores, weight, share, steepness)
+    on = 1 / (1 + np.exp(-np.clip(steepness * (scores - theta), -700, 700)))
+    assert np.average(on, weights=weight) == pytest.approx(share, abs=1e-6)
