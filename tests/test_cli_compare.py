@@ -12,7 +12,7 @@ from cli_cases import FILES, WRITTEN
 from click.testing import CliRunner
 
 import costframe as cf
-from costframe.choices.distinct import distinct
+from costframe.choices.tables import distinct
 from costframe.cli import results
 from costframe.cli.commands import costframe
 from costframe.core.machine import limit_threads

@@ -14,9 +14,9 @@ from scipy.stats import norm
 
 from costframe.choices import Frontier
 from costframe.choices.buys import next_buys
-from costframe.choices.distinct import distinct
 from costframe.choices.intervals import score_interval
 from costframe.choices.sentences import describe_choice, describe_few_rows, describe_recommendation
+from costframe.choices.tables import distinct
 from costframe.plugin import influence, score_named, standard_error
 from costframe.study.estimates import NINE_OF_TEN
 

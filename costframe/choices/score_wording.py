@@ -9,7 +9,6 @@ from attrs import frozen
 
 from costframe.choices.choices import Choices
 from costframe.choices.criterion import NEGLIGIBLE
-from costframe.choices.distinct import plain_point
 from costframe.choices.figures import figures_of
 from costframe.choices.phrases import how_far_apart, name_of
 from costframe.choices.wording import Wording, best_reference
@@ -69,7 +68,7 @@ class ScoreWording(Wording):
     def comparison(self, point: Point) -> str:
         """Return sentences that compare a score with the best one, with that without prices, and with a reference."""
         choices, name = self.choices, self.choices.score_name
-        best, plain = choices.best(), plain_point(choices, point.algorithm)
+        best, plain = choices.best(), _plain_point(choices, point.algorithm)
         texts = []
         if point != best:
             gain, near = choices.difference(point, best), NEAR * abs(best.score)
@@ -116,3 +115,12 @@ class ScoreWording(Wording):
     def record(self, _point: Point) -> dict[str, float]:
         """Return no further columns."""
         return {}
+
+
+def _plain_point(frontier: Choices, algorithm: str) -> Point | None:
+    """Return the point of an algorithm that was trained without prices; on a path, only its first one.
+
+    First looks, with few rows, are none: what they lack is not the prices alone.
+    """
+    points = (point for point in frontier.points if point.algorithm == algorithm and not point.is_first_look)
+    return next((point for point in points if point.tradeoff == 0), None)

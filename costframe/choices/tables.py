@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,24 @@ from costframe.study.path_points import choose_places
 from costframe.study.points import Point
 
 MOST_ROWS = 6  # of a table of the frontier
+
+
+def distinct(frontier: Choices) -> tuple[Point, ...]:
+    """Return the points without those of a model that another point has, and with one of the constants.
+
+    Two points have the same model if their costs, numbers of features, and scores or influences are equal to the last
+    bit.
+    """
+    places: dict[Any, int] = {}
+    for place, point in enumerate(frontier.points):
+        moved = frontier.influences[place] if frontier.influences else None
+        known: Any = (point.score, point.score_error) if moved is None else moved.tobytes()
+        alike = (
+            (point.cost, point.test_cost, point.test_score, point.n_features, known) if point.n_features else point.cost
+        )
+        if alike not in places or point.score > frontier.points[places[alike]].score:
+            places[alike] = place
+    return tuple(frontier.points[place] for place in sorted(places.values()))
 
 
 def columns_of(frontier: Choices, columns: Iterable[str]) -> tuple[str, ...]:

@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from costframe.choices import Frontier, Point
-from costframe.choices.distinct import distinct
-from costframe.choices.tables import columns_of, rows_of_frontier, to_cells
+from costframe.choices.tables import columns_of, distinct, rows_of_frontier, to_cells
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.display import whole_percent
 from costframe.core.errors import printable

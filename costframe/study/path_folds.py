@@ -26,14 +26,14 @@ _JUMP = 0.25  # least difference of neighbors that is a jump, as a share of the 
 
 
 def estimate_on_fold(
-    trial: Trial, fold: Fold, model: Any, path: ModelPath, whole: ModelPath, chosen: Sequence[Any], *, own: bool
+    trial: Trial, fold: Fold, model: Any, path: ModelPath, whole: ModelPath, chosen: Sequence[Any], *, has_own: bool
 ) -> list[Estimate | None]:
     """Estimate each chosen point of the whole path on a fold's held-out rows, by a point of the fold's path.
 
     It is the path's counterpart of the point, or for the plain point the plain one; else a random choice between the
     two models of the frontier with the nearest costs. It is None where the score jumps between these two, as with the
     last of some features that tell little alone: neither stands for the point, which valid estimates, unless it has
-    trained on that, as those with estimates of their `own`.
+    trained on that, as an algorithm does that `has_own` estimates.
     """
 
     def estimate(point: Any) -> Estimate:
@@ -57,7 +57,7 @@ def estimate_on_fold(
         above = min(below + 1, len(front) - 1)
         share = (point.cost - costs[below]) / (costs[above] - costs[below]) if above > below else 0.0
         share = float(np.clip(share, 0.0, 1.0))
-        jumps = not own and 0 < share < 1 and _jumps(at(below), at(above), at(len(front) - 1).score - at(0).score)
+        jumps = not has_own and 0 < share < 1 and _jumps(at(below), at(above), at(len(front) - 1).score - at(0).score)
         estimates.append(None if jumps else mix_estimates(at(below), at(above), share))
     return estimates
 
@@ -76,12 +76,12 @@ def join_over_folds(
     by_fold: Sequence[Sequence[Estimate | None]],
     lacked: float,
     *,
-    own: bool,
+    has_own: bool,
 ) -> list[Estimate | None]:
     """Join the estimates of each point over folds, with one variance of trained models for all points.
 
     It is the mean variance of models that cost something: the F1 of a constant jumps between folds. Of a search, whose
-    models have estimates of their `own`, each point has its own variance, as some sets are found on all folds and
+    algorithm `has_own` estimates, each point has its own variance, as some sets are found on all folds and
     others on few. A point that no model of some fold stands for has none. Their models `lacked` a share of the rows.
     """
     by_point = [None if None in estimates else estimates for estimates in zip(*by_fold, strict=True)]
@@ -94,7 +94,7 @@ def join_over_folds(
     places = [fold.place for fold in folds]
     joined: list[Estimate | None] = [None] * len(by_point)
     for number, estimates in known:
-        variance = model_variance(estimates) if own else shared
+        variance = model_variance(estimates) if has_own else shared
         joined[number] = join_folds(estimates, places, variance if _vary(estimates) else 0.0, rows_lacked=lacked)
     return joined
 

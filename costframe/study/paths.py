@@ -128,8 +128,8 @@ def _estimate_points(
         for done, fold in enumerate(folds, 1):
             other = _make(trial)
             repeated = fitting.fit(other, fold.train, fold.valid, done)
-            on_folds.append(estimate_on_fold(trial, fold, other, repeated, path, chosen, own=has_own))
-        joined = join_over_folds(chosen, folds, on_folds, trial.rows_lacked(folds, model), own=has_own)
+            on_folds.append(estimate_on_fold(trial, fold, other, repeated, path, chosen, has_own=has_own))
+        joined = join_over_folds(chosen, folds, on_folds, trial.rows_lacked(folds, model), has_own=has_own)
     except UndefinedScoreError:
         if not any(own) or trial.repeats_on_folds:  # folds that were asked for, or nothing else
             raise
