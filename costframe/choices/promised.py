@@ -48,8 +48,8 @@ def certify(
     if plan is not None:
         planned = pool.sample(_rows_of_plan(plan), promises)
     elif plan_share:
-        planned, kept = rows.split(plan_share, 0)
-        planned, rows = (planned, kept) if planned.n_units >= _FEWEST_PLANNED else (None, rows)
+        planned, rest = rows.split(plan_share, 0)
+        planned, rows = (planned, rest) if planned.n_units >= _FEWEST_PLANNED else (None, rows)
     if planned is not None and planned.n_units > _MOST_PLANNED:
         planned = planned.split(_MOST_PLANNED / planned.n_units, 0)[0]
     if planned is None or not planned.has_classes(promises):
