@@ -28,7 +28,7 @@ for wheel in sorted(Path("dist").glob("*.whl")):
             libraries = [lief.parse(files.read(name)) for name in names]
         if [Path(name).stem for name in names] != [f"{source.name}-{level}" for level in levels]:
             sys.exit(f"{wheel}: expected the levels {levels} of {source.name}, got {names}")
-        needed = bound_by(package) | ({"has_avx2"} if source.name == "engine" else set())
+        needed = bound_by(package) | {"find_constant"} | ({"has_avx2"} if source.name == "engine" else set())
         for name, library in zip(names, libraries, strict=True):
             kind = library.format.name, library.abstract.header.architecture.name
             prefix = "_" * (kind[0] == "MACHO")
