@@ -22,7 +22,7 @@ from costframe.core.predictors.stepped import SteppedPredictor as SteppedPredict
 from costframe.core.prices.costs import CostModel as CostModel
 from costframe.core.stages.stages import Answer as Answer
 from costframe.core.stages.stages import Route as Route
-from costframe.core.storage.saving import load as load
+from costframe.core.storage.loading import load as load
 from costframe.core.storage.saving import save as save
 from costframe.hooks import Algorithm as Algorithm
 from costframe.hooks import hookimpl as hookimpl

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 import costframe as cf
 from costframe import CostframeError
 from costframe.core.errors import PluginError
-from costframe.core.storage.stored_parts import build_classes
+from costframe.core.storage.stored_card import build_classes
 from costframe.plugin import CostAwareClassifier
 from costframe.testing.case import same_bits
 

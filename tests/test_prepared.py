@@ -14,8 +14,9 @@ import costframe as cf
 from costframe import CostframeError, WeakLearnerBank
 from costframe.core.errors import StorageError
 from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.storage.saving import _build, _store
-from costframe.core.storage.stored_parts import StoredArrays
+from costframe.core.storage.loading import _build
+from costframe.core.storage.stored_arrays import StoredArrays
+from costframe.core.storage.stored_models import store_model
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.testing.case import same_bits
@@ -44,7 +45,7 @@ def test_hostile_files_are_refused_or_read_without_harm():
     preparation = Preparation(("a", "b"), operations, [2, 3, 5], ["x", "y", "z"], {"a": LABELS})
     tree = cf.StageTree(WeakLearnerBank.columns(preparation.names), (cf.Answer([0, 1, 2], np.ones((3, 1)), [0.0]),))
     arrays = {}
-    model = _store(PreparedPredictor(tree, preparation), arrays) | {"classes": None, "estimator": None}
+    model = store_model(PreparedPredictor(tree, preparation), arrays) | {"classes": None, "estimator": None}
     kinds = {name: array.dtype for name, array in arrays.items()}
     document = {"model": model, "arrays": {name: array.tolist() for name, array in arrays.items()}}
     rows = np.array([[0.0, 1.0], [1.0, np.nan]])

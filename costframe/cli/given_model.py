@@ -13,7 +13,7 @@ from costframe.core.predictors.certain import certain
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
-from costframe.core.storage.saving import is_saved, load_fitted
+from costframe.core.storage.loading import is_saved, load_fitted
 
 
 @frozen(eq=False)

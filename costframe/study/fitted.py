@@ -10,7 +10,8 @@ from attrs import field, frozen
 from costframe.core.arrays import F8
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.predictors.fitted import FittedEstimator
-from costframe.core.storage.saving import content_of, from_content, read_content
+from costframe.core.storage.loading import from_content, read_content
+from costframe.core.storage.saving import content_of
 from costframe.study.points import Point
 
 _CHECKSUM = 32  # bytes

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from costframe.core.arrays import I8
 from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.storage.saving import opaque_names
+from costframe.core.storage.stored_models import opaque_names
 from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_rows
 from costframe.study.estimates import CostEstimate, Estimate, beyond_rows, mix_estimates

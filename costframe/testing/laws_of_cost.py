@@ -202,7 +202,8 @@ def saved_is_loaded(case: Case) -> None:
     import tempfile
     from pathlib import Path
 
-    from costframe.core.storage.saving import load, save
+    from costframe.core.storage.loading import load
+    from costframe.core.storage.saving import save
 
     predictor, rows = case.fitted().predictor_, case.table.fresh
     with tempfile.TemporaryDirectory() as folder:

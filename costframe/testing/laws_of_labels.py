@@ -14,7 +14,8 @@ from costframe.core.errors import CostframeError, StorageError
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.storage.saving import load, save
+from costframe.core.storage.loading import load
+from costframe.core.storage.saving import save
 from costframe.sources.many_rows import predict_many
 from costframe.testing.case import Case, expect, law
 
