@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from attrs import define, evolve, field
+from attrs import define, field
 from numpy.typing import NDArray
 
 from costframe.core.arrays import F8
@@ -68,7 +68,7 @@ class BoostingRun:
 
     def fork(self) -> BoostingRun:
         """Return an independent copy, which shares trees."""
-        return evolve(self, boosted=self.boosted.fork())
+        return BoostingRun(self.rows, self.loss, self.boosted.fork(), self.n_threads, self.counts_idle)
 
     @property
     def ensemble(self) -> Ensemble:
