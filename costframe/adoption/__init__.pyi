@@ -1,7 +1,7 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
 from costframe.adoption.callable_model import CallableModel as CallableModel
-from costframe.adoption.classes import check_classes as check_classes
+from costframe.adoption.classes import check_model_classes as check_model_classes
 from costframe.adoption.classes import labels_for as labels_for
 from costframe.adoption.classes import require_probabilities as require_probabilities
 from costframe.adoption.foreign import describe_error as describe_error

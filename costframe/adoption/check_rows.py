@@ -46,7 +46,9 @@ class CheckRows:
         return evolve(self, numbers=self.numbers[list(rows)])
 
 
-def draw_rows(model: Any, predictor: Predictor, values: Sequence[Column], handing: Handing) -> Iterator[CheckRows]:
+def draw_check_rows(
+    model: Any, predictor: Predictor, values: Sequence[Column], handing: Handing
+) -> Iterator[CheckRows]:
     """Yield tables of values drawn for each column: with missing values, without them, without signs, and all ones.
 
     Columns whose values foreign code reads as they came have values of a kind that the model takes.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.adoption.check_rows import CheckRows, draw_rows, list_handings
+from costframe.adoption.check_rows import CheckRows, draw_check_rows, list_handings
 from costframe.adoption.foreign import describe_error, library_of
 from costframe.adoption.tested_values import find_tested_values
 from costframe.core.arrays import B1, F8
@@ -67,7 +67,7 @@ def _find_taken(
     failed: Exception | None = None
     for handing in list_handings(model, predictor, library_of(model)):
         try:
-            for rows in draw_rows(model, predictor, values, handing):
+            for rows in draw_check_rows(model, predictor, values, handing):
                 try:
                     return _ask(model, predictor, rows)
                 except Exception as error:  # noqa: BLE001 - it refuses the rows; those without NaN may do

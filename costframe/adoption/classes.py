@@ -54,7 +54,7 @@ def labels_of(model: Any, n_predictions: int) -> NDArray[Any] | None:
     return classes if n_predictions == len(classes) or (n_predictions, len(classes)) == (1, 2) else None
 
 
-def check_classes(model: Any, classes: NDArray[Any], parameter: str) -> None:
+def check_model_classes(model: Any, classes: NDArray[Any], parameter: str) -> None:
     """Refuse a fitted classifier whose classes are not those of the labels, in their order.
 
     The classes of an adopted one may also be the numbers of the labels, as xgboost's are.

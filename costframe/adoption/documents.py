@@ -16,17 +16,17 @@ from costframe.core.errors import AdoptionError, shown
 _LARGEST = 2**53
 
 
-def parse_json(data: bytes, where: str) -> Part:
+def parse_json(data: bytes, where: str) -> DocumentPart:
     """Return a JSON document; refuse other data, and documents too deep to read."""
     try:
-        return Part(json.loads(data), where)
+        return DocumentPart(json.loads(data), where)
     except (ValueError, RecursionError) as error:  # JSONDecodeError and UnicodeDecodeError are ValueErrors
         reason = "it is nested too deep" if isinstance(error, RecursionError) else error
         raise AdoptionError(f"{where}: is not a whole JSON document ({reason})") from error
 
 
 @frozen(eq=False)
-class Part:
+class DocumentPart:
     """A value of a parsed document and its place there, which errors name."""
 
     value: Any
@@ -40,15 +40,15 @@ class Part:
         """Return whether the part is an object with a member that is not null."""
         return isinstance(self.value, Mapping) and self.value.get(name) is not None
 
-    def get(self, name: str) -> Part:
+    def get(self, name: str) -> DocumentPart:
         """Return a member of an object; refuse other values, and objects without it."""
         if not isinstance(self.value, Mapping):
             raise self.refuse(f"expected an object with {name!r}, got {shown(self.value)}")
         if name not in self.value:
             raise self.refuse(f"lacks {name!r}")
-        return Part(self.value[name], f"{self.where}: {name}")
+        return DocumentPart(self.value[name], f"{self.where}: {name}")
 
-    def only(self, *names: str) -> Part:
+    def only(self, *names: str) -> DocumentPart:
         """Return an object; refuse one with members of other names, whose meaning is unknown."""
         if isinstance(self.value, Mapping):
             for name in self.value.keys() - set(names):
@@ -58,11 +58,11 @@ class Part:
                 )
         return self
 
-    def items(self) -> Iterator[Part]:
+    def items(self) -> Iterator[DocumentPart]:
         """Return the items of a list, one by one."""
         if not isinstance(self.value, list | np.ndarray):
             raise self.refuse(f"expected a list, got {shown(self.value)}")
-        return (Part(value, f"{self.where} {number}") for number, value in enumerate(self.value))
+        return (DocumentPart(value, f"{self.where} {number}") for number, value in enumerate(self.value))
 
     def __len__(self) -> int:
         """Count the items of a list."""

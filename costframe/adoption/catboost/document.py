@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from costframe.adoption.catboost.losses import read_classes, read_cut, read_link
+from costframe.adoption.catboost.losses import read_catboost_link, read_classes, read_cut
 from costframe.adoption.catboost.model import CatBoostModel
 from costframe.adoption.catboost.splits import CATEGORICAL, FLOAT, Feature, SplitGroup, Splits, ctr_reason
-from costframe.adoption.catboost.trees import DEEPEST, Forest, SymmetricForest
-from costframe.adoption.documents import Part
+from costframe.adoption.catboost.trees import DEEPEST, NodeForest, SymmetricForest
+from costframe.adoption.documents import DocumentPart
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import shown
 
@@ -19,7 +19,7 @@ _INT32 = 2**31
 _NAN_TREATMENTS = ("AsIs", "AsFalse", "AsTrue")
 
 
-def read_document(model: Part) -> CatBoostModel:
+def read_document(model: DocumentPart) -> CatBoostModel:
     """Return the model of a JSON document."""
     pairs = list(_read_groups(model.get("features_info")))
     splits = Splits.of([group for _, group in pairs], model.where)
@@ -29,14 +29,14 @@ def read_document(model: Part) -> CatBoostModel:
     )
     width = trees.outputs.shape[1]
     scale, bias = _read_scale_and_bias(model, width)
-    info = model.get("model_info") if model.has("model_info") else Part({}, model.where)
+    info = model.get("model_info") if model.has("model_info") else DocumentPart({}, model.where)
     features = [feature for feature, _ in pairs if feature is not None]
-    link, classes, cut = read_link(info, width), read_classes(info, width), read_cut(info)
+    link, classes, cut = read_catboost_link(info, width), read_classes(info, width), read_cut(info)
     by_column = tuple(sorted(features, key=lambda feature: feature.column))
     return CatBoostModel(model.where, by_column, splits, trees, scale, bias, link, classes, cut)
 
 
-def _read_groups(info: Part) -> Iterator[tuple[Feature | None, SplitGroup]]:
+def _read_groups(info: DocumentPart) -> Iterator[tuple[Feature | None, SplitGroup]]:
     """Return each feature with the group of its splits, then the groups of CTRs, which are of several features."""
     for part in _list_parts(info, "float_features"):
         feature, treatment = _read_feature(part, FLOAT), part.get("nan_value_treatment").text()
@@ -61,11 +61,11 @@ def _read_groups(info: Part) -> Iterator[tuple[Feature | None, SplitGroup]]:
         yield None, SplitGroup(None, part.get("borders").reals(), reason=ctr_reason(used))
 
 
-def _list_parts(part: Part, name: str) -> Iterator[Part]:
+def _list_parts(part: DocumentPart, name: str) -> Iterator[DocumentPart]:
     return part.get(name).items() if part.has(name) else iter(())
 
 
-def _read_feature(part: Part, kind: str) -> Feature:
+def _read_feature(part: DocumentPart, kind: str) -> Feature:
     name = part.get("feature_id").text() if part.has("feature_id") else ""
     index, column = (part.get(name).whole(high=_INT32) for name in ("feature_index", "flat_feature_index"))
     return Feature(kind, column, index, name)
@@ -77,8 +77,8 @@ def _round_to_float32(borders: Any) -> F8:
         return np.asarray(borders, np.float64).astype(np.float32).astype(np.float64)
 
 
-def _read_symmetric(part: Part, splits: Splits) -> SymmetricForest:
-    depths, tests, width = list[int](), list[Part](), 0
+def _read_symmetric(part: DocumentPart, splits: Splits) -> SymmetricForest:
+    depths, tests, width = list[int](), list[DocumentPart](), 0
     rows: list[F8] = []
     for tree in part.items():
         levels, outputs = list(_list_parts(tree, "splits")), tree.get("leaf_values").reals()
@@ -96,21 +96,21 @@ def _read_symmetric(part: Part, splits: Splits) -> SymmetricForest:
     return SymmetricForest(np.array(depths, np.int64), _number_splits(tests, splits), np.concatenate(rows))
 
 
-def _check_trees(part: Part, count: int) -> None:
+def _check_trees(part: DocumentPart, count: int) -> None:
     if not count:
         raise part.refuse("it has no trees; train it for at least one iteration")
 
 
-def _read_free(part: Part, splits: Splits) -> Forest:
+def _read_free(part: DocumentPart, splits: Splits) -> NodeForest:
     first, left, right, leaf = [0], list[int](), list[int](), list[int]()
-    tests, outputs, width = list[Part](), list[Any](), 0
+    tests, outputs, width = list[DocumentPart](), list[Any](), 0
     for tree in part.items():
         below = [(tree.value, left, -1)]  # nodes to come: content, and where their parent names them
         while below:
             value, side, parent = below.pop()
             if parent >= 0:
                 side[parent] = len(left) - first[-1]
-            node = Part(value, tree.where)
+            node = DocumentPart(value, tree.where)
             inner = not node.has("value")
             leaf.append(-1 if inner else len(leaf) - len(tests))
             if inner:
@@ -128,11 +128,11 @@ def _read_free(part: Part, splits: Splits) -> Forest:
     _check_trees(part, len(first) - 1)
     split = np.full(len(left), -1)
     split[np.array(leaf) < 0] = _number_splits(tests, splits)
-    values = Part(outputs, part.where).reals().reshape(-1, width)
-    return Forest(np.array(first), np.array(left), np.array(right), split, np.array(leaf), values)
+    values = DocumentPart(outputs, part.where).reals().reshape(-1, width)
+    return NodeForest(np.array(first), np.array(left), np.array(right), split, np.array(leaf), values)
 
 
-def _number_splits(tests: list[Part], splits: Splits) -> I8:
+def _number_splits(tests: list[DocumentPart], splits: Splits) -> I8:
     """Return the number of each split; refuse one with another feature or value than its number."""
     numbers = []
     for split in tests:
@@ -153,7 +153,7 @@ def _number_splits(tests: list[Part], splits: Splits) -> I8:
     return np.array(numbers, np.int64)
 
 
-def _read_scale_and_bias(model: Part, width: int) -> tuple[float, F8]:
+def _read_scale_and_bias(model: DocumentPart, width: int) -> tuple[float, F8]:
     """Return the factor of the trees' sums, and what is added: float64 (K,)."""
     if not model.has("scale_and_bias"):
         return 1.0, np.zeros(width)
@@ -163,7 +163,7 @@ def _read_scale_and_bias(model: Part, width: int) -> tuple[float, F8]:
     return scale.number(), np.full(width, bias.number())  # of versions before several outputs had one each
 
 
-def _read_pair(part: Part) -> tuple[Part, Part]:
+def _read_pair(part: DocumentPart) -> tuple[DocumentPart, DocumentPart]:
     items = list(part.items())
     if len(items) != 2:
         raise part.refuse(f"expected two entries, got {len(items)}")

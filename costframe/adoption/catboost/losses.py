@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.documents import DocumentPart, parse_json
 from costframe.core.terms.classes import as_texts
 
 LOG_SIGMA = "log-sigma"
@@ -31,14 +31,14 @@ _BINARY, _MULTICLASS = ("Logloss", "CrossEntropy", "Focal"), ("MultiClass", "Mul
 _LABELS = {"Integer": np.int64, "Float": np.float64, "String": np.str_, "Boolean": np.bool_}
 
 
-def _read_loss(info: Part) -> str:
+def _read_loss(info: DocumentPart) -> str:
     """Return the name of the loss that a model was trained for, "" if none is named, as in sums of models."""
     params = _read_inner_document(info, "params")
     loss = _read_inner_document(info if params is None or not params.has("loss_function") else params, "loss_function")
     return "" if loss is None else loss.get("type").text()
 
 
-def read_link(info: Part, n_outputs: int) -> str:
+def read_catboost_link(info: DocumentPart, n_outputs: int) -> str:
     """Return the link of the predictions; refuse an unknown loss, and one that has another number of outputs."""
     loss = _read_loss(info)
     if loss and loss not in _LINK:
@@ -49,7 +49,7 @@ def read_link(info: Part, n_outputs: int) -> str:
     return _LINK.get(loss, "identity")
 
 
-def read_cut(info: Part) -> float | None:
+def read_cut(info: DocumentPart) -> float | None:
     """Return the raw value above which a row is of class 1 of two: 0, or that of `set_probability_threshold`.
 
     Of more classes it is 0, as the largest raw value tells the class.
@@ -66,7 +66,7 @@ def read_cut(info: Part) -> float | None:
     return -math.log(1 / threshold - 1)  # CatBoost's own form, equal to the last bit
 
 
-def read_classes(info: Part, n_outputs: int) -> NDArray[Any] | None:
+def read_classes(info: DocumentPart, n_outputs: int) -> NDArray[Any] | None:
     """Return the labels of a classifier with one label for each row: (classes,); None for other models."""
     loss = _read_loss(info)
     if loss not in _BINARY + _MULTICLASS:
@@ -83,7 +83,7 @@ def read_classes(info: Part, n_outputs: int) -> NDArray[Any] | None:
     return np.arange(count)
 
 
-def _read_labels(known: Part, count: int) -> NDArray[Any]:
+def _read_labels(known: DocumentPart, count: int) -> NDArray[Any]:
     names = known.get("class_names")
     if len(names) != count:
         raise names.refuse(f"expected {count} labels, got {len(names)}")
@@ -100,7 +100,7 @@ def _read_labels(known: Part, count: int) -> NDArray[Any]:
     return names.wholes(low=-(2**53)) if kind == "Integer" else names.reals()
 
 
-def _read_inner_document(info: Part, name: str) -> Part | None:
+def _read_inner_document(info: DocumentPart, name: str) -> DocumentPart | None:
     """Return a member that holds a document, as an object or as a text; None if there is none."""
     if not info.has(name):
         return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from costframe.adoption.catboost.losses import LOG_SIGMA
 from costframe.adoption.catboost.splits import CATEGORICAL, Feature, Splits
-from costframe.adoption.catboost.trees import Forest, SymmetricForest, expand
+from costframe.adoption.catboost.trees import NodeForest, SymmetricForest, expand
 from costframe.adoption.names import choose_names
 from costframe.adoption.trees import one_answer, tabulate_trees
 from costframe.core.arrays import F8
@@ -34,7 +34,7 @@ class CatBoostModel:
     where: str  # name of the model in errors
     features: tuple[Feature, ...]  # in the order of their columns
     splits: Splits
-    trees: SymmetricForest | Forest
+    trees: SymmetricForest | NodeForest
     scale: float
     bias: F8  # (K,)
     link: str
@@ -92,7 +92,7 @@ def build_predictor(model: CatBoostModel, feature_names: Sequence[str] | None) -
 
 def _tabulate(model: CatBoostModel) -> TreeTable:
     """Return the table of a model's trees, each with all outputs, times the model's factor."""
-    forest = model.trees if isinstance(model.trees, Forest) else expand(model.trees, model.splits)
+    forest = model.trees if isinstance(model.trees, NodeForest) else expand(model.trees, model.splits)
     with np.errstate(over="ignore", invalid="ignore"):  # infinite outputs and NaN are refused by the table
         outputs = model.scale * forest.outputs
     return tabulate_trees(

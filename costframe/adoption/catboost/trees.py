@@ -32,7 +32,7 @@ class SymmetricForest:
 
 
 @frozen(eq=False)
-class Forest:
+class NodeForest:
     """Trees of any form."""
 
     first: I8  # (trees + 1,): position of each tree's root
@@ -48,7 +48,7 @@ class Forest:
         return len(self.first) - 1
 
 
-def expand(trees: SymmetricForest, splits: Splits) -> Forest:
+def expand(trees: SymmetricForest, splits: Splits) -> NodeForest:
     """Return the trees node by node, each with its nodes level by level."""
     leaves = 1 << trees.depth
     first_split, first_leaf = np.cumsum(trees.depth) - trees.depth, np.cumsum(leaves) - leaves
@@ -69,7 +69,7 @@ def expand(trees: SymmetricForest, splits: Splits) -> Forest:
     tree, *nodes = (np.concatenate(values) for values in zip(*parts, strict=True))
     order = np.argsort(tree, kind="stable")
     left, right, split, leaf = (values[order] for values in nodes)
-    return Forest(np.append(0, np.cumsum(count)), left, right, split, leaf, trees.outputs)
+    return NodeForest(np.append(0, np.cumsum(count)), left, right, split, leaf, trees.outputs)
 
 
 def _prune(levels: I8, splits: Splits) -> tuple[B1, NDArray[np.int32], NDArray[np.int32]]:

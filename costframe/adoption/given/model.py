@@ -10,7 +10,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from costframe.adoption.classes import check_classes, labels_for, require_probabilities
+from costframe.adoption.classes import check_model_classes, labels_for, require_probabilities
 from costframe.adoption.foreign import is_unfitted
 from costframe.adoption.given.columns import GivenColumns
 from costframe.adoption.given.fitting import fit_copy
@@ -65,7 +65,7 @@ class GivenModel:
 
     def adopted(self) -> StageTree:
         """Return a fitted model as a stage tree."""
-        check_classes(self.model, self.classes, self.columns.parameter)
+        check_model_classes(self.model, self.classes, self.columns.parameter)
         return probability_tree(self.model, self.columns, len(self.classes))
 
     def fit_on(self, rows: Rows, data: TrainingData) -> tuple[Any, StageTree]:
@@ -75,7 +75,7 @@ class GivenModel:
             self.model, rows, labels[rows.y], self.columns.given_names, data,
             parameter=parameter, seed=self.seed, framed=self.framed,
         )  # fmt: skip
-        check_classes(model, labels, parameter)
+        check_model_classes(model, labels, parameter)
         return model, probability_tree(model, evolve(self.columns, types={}), len(self.classes))
 
     def fit(self, data: TrainingData) -> FittedModel:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from costframe.adoption.foreign import is_of
 from costframe.adoption.lightgbm.categories import Meanings, find_meanings, place_lists
-from costframe.adoption.lightgbm.objectives import read_link
+from costframe.adoption.lightgbm.objectives import read_lightgbm_link
 from costframe.adoption.lightgbm.splits import tabulate_splits
-from costframe.adoption.lightgbm.text import SavedModel, read_text
+from costframe.adoption.lightgbm.text import LightGBMModel, read_text
 from costframe.adoption.names import choose_names
 from costframe.adoption.trees import one_answer
 from costframe.core.errors import AdoptionError, StageError
@@ -98,7 +98,9 @@ def pandas_categories(model: Any) -> dict[str, tuple[Any, ...]]:
         return {}
 
 
-def _assemble(model: SavedModel, feature_names: Sequence[str] | None, classes: NDArray[Any] | None = None) -> StageTree:
+def _assemble(
+    model: LightGBMModel, feature_names: Sequence[str] | None, classes: NDArray[Any] | None = None
+) -> StageTree:
     """Return the predictor of a model, with labels of its `classes` if it predicts their probabilities."""
     n_trees, n_scores = len(model.trees), model.n_scores
     if n_trees == 0:
@@ -108,7 +110,7 @@ def _assemble(model: SavedModel, feature_names: Sequence[str] | None, classes: N
     names = choose_names(feature_names, model.names, model.n_features, model.where)
     meanings = find_meanings(model) if model.labels else Meanings({}, {})
     table = tabulate_splits(model, meanings.numbers)
-    link, temperature = read_link(model, table.values)
+    link, temperature = read_lightgbm_link(model, table.values)
     weights = np.tile(np.eye(n_scores), (n_trees // n_scores, 1))
     texts = {names[f]: labels for f, labels in meanings.texts.items()}
     if link not in _OF_CLASSES or classes is None or len(classes) != max(2, n_scores):

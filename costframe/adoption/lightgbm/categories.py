@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from costframe.adoption.lightgbm.text import Range, SavedModel
+from costframe.adoption.lightgbm.text import LightGBMModel, Range
 from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError, quote_names, shown
 
@@ -33,7 +33,7 @@ class Meanings:
     numbers: dict[int, F8]
 
 
-def find_meanings(model: SavedModel) -> Meanings:
+def find_meanings(model: LightGBMModel) -> Meanings:
     """Find the column of each list of categories; refuse a model where several choices are possible."""
     meanings = Meanings({}, {})
     columns = place_lists(model)
@@ -63,7 +63,7 @@ def _as_numbers(labels: Sequence[Any], where: str) -> F8:
     return numbers
 
 
-def place_lists(model: SavedModel) -> list[int]:
+def place_lists(model: LightGBMModel) -> list[int]:
     """Return the column of each list of categories, ascending.
 
     `ways[f][k]` counts, up to 2, the ways to give the first k lists to the first f columns, in order, such that each
@@ -101,7 +101,7 @@ def _largest_code(seen: Range) -> float:
     return max(seen) if seen else -1.0
 
 
-def _refuse_twins(model: SavedModel, f: int, meanings: Meanings, columns: Sequence[int]) -> None:
+def _refuse_twins(model: LightGBMModel, f: int, meanings: Meanings, columns: Sequence[int]) -> None:
     """Refuse numeric categories that another column may have: one with just as many values, all whole.
 
     Where the user named the categorical features, the category columns may be others. Texts in a wrong place are

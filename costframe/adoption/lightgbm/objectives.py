@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from costframe.adoption.documents import Part
-from costframe.adoption.lightgbm.text import SavedModel
+from costframe.adoption.documents import DocumentPart
+from costframe.adoption.lightgbm.text import LightGBMModel
 from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError, shown
 
@@ -27,7 +27,7 @@ _WITH_SLOPE = ("binary", "multiclassova")
 _IMAGES = {"sigmoid": (0.0, 1.0), "exp": (0.0, np.inf), "softplus": (0.0, np.inf)}
 
 
-def read_link(model: SavedModel, outputs: F8) -> tuple[str, float]:
+def read_lightgbm_link(model: LightGBMModel, outputs: F8) -> tuple[str, float]:
     """Return the link of a model's objective, and the temperature of its scores."""
     rounds = len(model.trees) // model.n_scores if model.averages else 1
     if not model.objective.strip():
@@ -45,7 +45,7 @@ def read_link(model: SavedModel, outputs: F8) -> tuple[str, float]:
         )
     link, slope = _LINKS[name], 1.0
     if name in _WITH_SLOPE:
-        slope = Part(told.get("sigmoid"), f"{model.where}: sigmoid of {name}").number()
+        slope = DocumentPart(told.get("sigmoid"), f"{model.where}: sigmoid of {name}").number()
         if slope <= 0.0:
             raise AdoptionError(f"{model.where}: the sigmoid of {name} must be positive, got {slope:g}")
     if "sqrt" in told:
@@ -57,7 +57,7 @@ def read_link(model: SavedModel, outputs: F8) -> tuple[str, float]:
     return link, rounds / slope
 
 
-def _hold_predictions(model: SavedModel, link: str, outputs: F8) -> bool:
+def _hold_predictions(model: LightGBMModel, link: str, outputs: F8) -> bool:
     """Return whether leaves of a forest hold predictions, as LightGBM wrote them in format v2 up to version 2.2.2."""
     low, high = _IMAGES.get(link, (np.inf, -np.inf))
     return model.version == 2 and bool(((low <= outputs) & (outputs <= high)).all())

@@ -11,7 +11,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike
 
-from costframe.adoption.lightgbm.text import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, SavedModel
+from costframe.adoption.lightgbm.text import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT, LightGBMModel
 from costframe.adoption.trees import SplitTests, spread, tabulate_trees
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.errors import AdoptionError, BankError
@@ -28,7 +28,7 @@ def at_most(threshold: ArrayLike) -> F8:
     return np.where((limit >= 0.0) & (limit < TINY), TINY, below)
 
 
-def tabulate_splits(model: SavedModel, values: Mapping[int, F8]) -> TreeTable:
+def tabulate_splits(model: LightGBMModel, values: Mapping[int, F8]) -> TreeTable:
     """Return the trees of a model.
 
     `values` are the numbers for which the codes of a feature stand: a split by its codes becomes one by the numbers.
@@ -76,7 +76,7 @@ class _Tests:
         return SplitTests(self.feature, self.threshold, self.missing_left, count, categories, self.reading)
 
 
-def _make_tests(model: SavedModel, values: Mapping[int, F8]) -> SplitTests:
+def _make_tests(model: LightGBMModel, values: Mapping[int, F8]) -> SplitTests:
     trees = model.trees
     feature, decision, threshold = (
         np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "decision", "threshold")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.documents import DocumentPart, parse_json
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError, shown
 
@@ -51,7 +51,7 @@ class SavedTree:
 
 
 @frozen(eq=False)
-class SavedModel:
+class LightGBMModel:
     """A model of LightGBM."""
 
     where: str  # its name in errors
@@ -68,7 +68,7 @@ class SavedModel:
     categorical: frozenset[int] = frozenset()  # features that are split by categories; empty where there are no labels
 
 
-def read_text(data: bytes, where: str) -> SavedModel:
+def read_text(data: bytes, where: str) -> LightGBMModel:
     """Read a text file.
 
     A file that names another number of trees than it holds is refused: it was cut, and its predictions are not those of
@@ -95,7 +95,7 @@ def read_text(data: bytes, where: str) -> SavedModel:
     return _add_labels(evolve(model, trees=trees), head, lines[end + 1 :])
 
 
-def _read_entries(lines: Sequence[str], known: re.Pattern[str], where: str) -> Part:
+def _read_entries(lines: Sequence[str], known: re.Pattern[str], where: str) -> DocumentPart:
     """Return the entries `name=value` of a block; one without a value is True."""
     entries: dict[str, Any] = {}
     for line in filter(None, lines):
@@ -105,10 +105,10 @@ def _read_entries(lines: Sequence[str], known: re.Pattern[str], where: str) -> P
         if name in entries:
             raise AdoptionError(f"{where}: has the entry {name!r} twice")
         entries[name] = value if sign else True
-    return Part(entries, where)
+    return DocumentPart(entries, where)
 
 
-def _read_head(head: Part) -> SavedModel:
+def _read_head(head: DocumentPart) -> LightGBMModel:
     """Return a model still without trees; refuse unknown versions."""
     version = head.get("version").text()
     if not re.fullmatch(r"v[0-9]{1,4}", version):
@@ -122,7 +122,7 @@ def _read_head(head: Part) -> SavedModel:
     averages = head.value.get("average_output", False)
     if not isinstance(averages, bool):
         raise head.refuse(f"expected 'average_output' to be true or false, got {shown(averages)}")
-    return SavedModel(
+    return LightGBMModel(
         where=head.where,
         version=int(version[1:]),
         n_scores=n_scores,
@@ -133,7 +133,7 @@ def _read_head(head: Part) -> SavedModel:
     )
 
 
-def _read_tree(block: Part, number: int, model: SavedModel) -> SavedTree:
+def _read_tree(block: DocumentPart, number: int, model: LightGBMModel) -> SavedTree:
     block.get("Tree").whole(number, number)
     leaves = block.get("num_leaves").whole(1)
     outputs = _read_reals(block.get("leaf_value"), leaves)
@@ -162,7 +162,7 @@ def _read_tree(block: Part, number: int, model: SavedModel) -> SavedTree:
     )
 
 
-def _read_sets(block: Part, numbers: F8) -> list[I8]:
+def _read_sets(block: DocumentPart, numbers: F8) -> list[I8]:
     """Return the categories of each split by categories, whose thresholds are the `numbers` of their sets."""
     count = block.get("num_cat").whole() if block.has("num_cat") else 0
     if len(numbers) != count or not np.array_equal(np.sort(numbers), np.arange(count)):
@@ -179,17 +179,17 @@ def _read_sets(block: Part, numbers: F8) -> list[I8]:
     return [members[cuts[k] : cuts[k + 1]] - first[k] for k in numbers.astype(np.int64)]
 
 
-def _read_wholes(line: Part, length: int | None, low: int = 0, high: int = 2**53) -> I8:
+def _read_wholes(line: DocumentPart, length: int | None, low: int = 0, high: int = 2**53) -> I8:
     """Return the whole numbers of a line."""
-    return Part(_read_numbers(line, int, "0123456789- "), line.where).wholes(length, low, high)
+    return DocumentPart(_read_numbers(line, int, "0123456789- "), line.where).wholes(length, low, high)
 
 
-def _read_reals(line: Part, length: int) -> F8:
+def _read_reals(line: DocumentPart, length: int) -> F8:
     """Return the numbers of a line, which may be infinite."""
-    return Part(_read_numbers(line, float, "0123456789-+.einf "), line.where).reals(length, finite=False)
+    return DocumentPart(_read_numbers(line, float, "0123456789-+.einf "), line.where).reals(length, finite=False)
 
 
-def _read_numbers(line: Part, kind: type[int | float], letters: str) -> list[Any]:
+def _read_numbers(line: DocumentPart, kind: type[int | float], letters: str) -> list[Any]:
     text = line.text()
     try:
         if not text.strip(letters):  # Python's own numbers may hold more, such as 1_000 and digits of other scripts
@@ -199,7 +199,7 @@ def _read_numbers(line: Part, kind: type[int | float], letters: str) -> list[Any
     raise line.refuse(f"expected numbers, got {shown(text)}")
 
 
-def _add_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedModel:
+def _add_labels(model: LightGBMModel, head: DocumentPart, after: Sequence[str]) -> LightGBMModel:
     """Add what the head and the lines after the trees say about categories, if they list those of pandas."""
     given = [line.partition(":")[2] for line in after if line.startswith("pandas_categorical:")]
     labels = _read_labels(parse_json(given[-1].encode(), f"{model.where}: pandas_categorical"), model) if given else []
@@ -212,7 +212,7 @@ def _add_labels(model: SavedModel, head: Part, after: Sequence[str]) -> SavedMod
     return evolve(model, labels=labels, ranges=ranges, categorical=frozenset(coded))
 
 
-def _read_labels(part: Part, model: SavedModel) -> list[list[Any]]:
+def _read_labels(part: DocumentPart, model: LightGBMModel) -> list[list[Any]]:
     """Return lists of categories of pandas, not more than features."""
     if part.value is None:
         return []
@@ -226,5 +226,5 @@ def _read_range(word: str) -> Range:
     """Return what a feature was in training, such as [0:2.5] or 3:0:1 or none."""
     ends = re.fullmatch(r"\[([^:]{1,40}):([^:]{1,40})\]", word)
     if ends is not None:
-        return Part(ends[1], word).number(), Part(ends[2], word).number()
+        return DocumentPart(ends[1], word).number(), DocumentPart(ends[2], word).number()
     return [int(code) for code in word.split(":")] if re.fullmatch(r"-?[0-9]{1,9}(:-?[0-9]{1,9})*", word) else None

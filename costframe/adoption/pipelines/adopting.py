@@ -14,7 +14,7 @@ from costframe.adoption.pipelines.raw_prices import raw_prices
 from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.sparse import absent_is_missing, read_sparse
 from costframe.adoption.pipelines.steps import active, is_pipeline, read_transformer, refuse_as
-from costframe.adoption.pipelines.table import Table
+from costframe.adoption.pipelines.table import StepTable
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -80,7 +80,7 @@ def _adopt_steps(
     return PreparedPredictor(inner, preparation, raw_prices(inner, preparation))
 
 
-def _renumber(table: Table, outputs: list[int], labels: Sequence[Any], recipe: Recipe, pipeline: Any) -> list[int]:
+def _renumber(table: StepTable, outputs: list[int], labels: Sequence[Any], recipe: Recipe, pipeline: Any) -> list[int]:
     """Return columns with the numbers that a model reads: of its labels, or of values as they came."""
     if AsGiven() in labels and not table.is_float:
         if table.came.steps:

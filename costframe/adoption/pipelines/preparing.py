@@ -13,7 +13,7 @@ from costframe.adoption.foreign import is_unfitted
 from costframe.adoption.names import choose_names
 from costframe.adoption.pipelines.recipe import Recipe
 from costframe.adoption.pipelines.steps import read_transformer, refuse_lists
-from costframe.adoption.pipelines.table import Came, Table
+from costframe.adoption.pipelines.table import Came, StepTable
 from costframe.core.errors import AdoptionError
 from costframe.core.tables.preparation import Preparation
 
@@ -90,11 +90,11 @@ def read_raw(transformer: Any, names: tuple[str, ...], read: Callable[[Recipe], 
         given |= recipe.given
 
 
-def raw_table(transformer: Any, recipe: Recipe) -> Table:
+def raw_table(transformer: Any, recipe: Recipe) -> StepTable:
     """Return the table of the raw columns, which a transformer, or a pipeline, takes with the names of its fit."""
     named = getattr(transformer, "feature_names_in_", None) is not None
     names = own_names(transformer, recipe.names) if named else None
-    return evolve(Table.dense(recipe.raw), came=Came(tuple(range(len(recipe.names))), names))
+    return evolve(StepTable.dense(recipe.raw), came=Came(tuple(range(len(recipe.names))), names))
 
 
 def name_columns(transformer: Any, names: tuple[str, ...], count: int) -> tuple[str, ...]:

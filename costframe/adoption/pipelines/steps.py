@@ -13,7 +13,7 @@ from costframe.adoption.handing import Handing
 from costframe.adoption.inside import reads_numbers
 from costframe.adoption.pipelines.called import CallableTransformer, makes_numbers, try_called
 from costframe.adoption.pipelines.recipe import Recipe
-from costframe.adoption.pipelines.table import Table, call_apart
+from costframe.adoption.pipelines.table import StepTable, call_apart
 from costframe.adoption.pipelines.transformers import READERS, is_own_function
 from costframe.core.errors import AdoptionError
 
@@ -27,7 +27,7 @@ def is_pipeline(model: object) -> bool:
     return is_of(getattr(model, "best_estimator_", model), "sklearn", "Pipeline")
 
 
-def read_transformer(transformer: Any, table: Table, recipe: Recipe, title: str = "") -> Table:
+def read_transformer(transformer: Any, table: StepTable, recipe: Recipe, title: str = "") -> StepTable:
     """Add what a transformer does to a table to a recipe; return the table that it makes."""
     if transformer is None or isinstance(transformer, str):
         return table.take([]) if transformer == "drop" else table
@@ -52,7 +52,7 @@ def active(steps: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [(title, step) for title, step in steps if not hasattr(step, "fit_resample")]
 
 
-def _read_step(transformer: Any, table: Table, recipe: Recipe, title: str) -> Table:
+def _read_step(transformer: Any, table: StepTable, recipe: Recipe, title: str) -> StepTable:
     name = type(transformer).__name__ if package_of(type(transformer)) == "sklearn" else ""
     if table.is_pending:
         return _call(transformer, table, recipe, title)
@@ -64,7 +64,7 @@ def _read_step(transformer: Any, table: Table, recipe: Recipe, title: str) -> Ta
             _weigh(read_transformer(step, table, recipe, part), weights.get(part), recipe)
             for part, step in transformer.transformer_list
         ]
-        whole = Table.join(parts, recipe, as_sparse=any(part.form is not None for part in parts))
+        whole = StepTable.join(parts, recipe, as_sparse=any(part.form is not None for part in parts))
         return whole.after(table, transformer)
     if name and hasattr(transformer, "get_support"):
         refuse_as(transformer, "transform", table.values, table.form, recipe)
@@ -118,8 +118,8 @@ def refuse_lists(transformer: Any, title: str) -> None:
         )
 
 
-def _read_columns(transformer: Any, table: Table, recipe: Recipe) -> Table:
-    made, weights = list[Table](), transformer.transformer_weights or {}
+def _read_columns(transformer: Any, table: StepTable, recipe: Recipe) -> StepTable:
+    made, weights = list[StepTable](), transformer.transformer_weights or {}
     names = list(getattr(transformer, "feature_names_in_", ()))
     for name, part, chosen in transformer.transformers_:
         some = table.take(_find_places(chosen, names, len(table.values)))
@@ -130,7 +130,7 @@ def _read_columns(transformer: Any, table: Table, recipe: Recipe) -> Table:
             )
         if some.values:
             made.append(_weigh(read_transformer(part, some, recipe, name), weights.get(name), recipe))
-    return Table.join(made, recipe, as_sparse=transformer.sparse_output_)
+    return StepTable.join(made, recipe, as_sparse=transformer.sparse_output_)
 
 
 def _find_places(chosen: Any, names: list[str], count: int) -> list[int]:
@@ -146,13 +146,13 @@ def _find_places(chosen: Any, names: list[str], count: int) -> list[int]:
     return [names.index(choice) if isinstance(choice, str) else range(count)[choice] for choice in listed]
 
 
-def _weigh(table: Table, weight: float | None, recipe: Recipe) -> Table:
+def _weigh(table: StepTable, weight: float | None, recipe: Recipe) -> StepTable:
     return (
         table if weight is None else table.map_columns(lambda columns: recipe.apply_each("multiply", columns, weight))
     )
 
 
-def _call(transformer: Any, table: Table, recipe: Recipe, title: str) -> Table:
+def _call(transformer: Any, table: StepTable, recipe: Recipe, title: str) -> StepTable:
     """Call a transformer: with the columns before it as numbers if it reads these, else with raw columns as they came.
 
     In the second case the steps before it are called, too, so that it gets what they make of them.
@@ -168,12 +168,12 @@ def _call(transformer: Any, table: Table, recipe: Recipe, title: str) -> Table:
     names = tuple(recipe.names[f] for f in came.raw)
     function, made = try_called(came.called(transformer), names, recipe.known, title)
     if not makes_numbers(made):
-        return Table([], [], came=came.then(transformer), is_pending=True)
+        return StepTable([], [], came=came.then(transformer), is_pending=True)
     reads, width = recipe.give(came.raw), made.shape[1] if np.ndim(made) == 2 else np.size(made)
     return call_apart(title, function, reads, width, made, recipe).after(table, transformer, is_float=False)
 
 
-def _gets_doubles(table: Table) -> bool:
+def _gets_doubles(table: StepTable) -> bool:
     """Return whether another library's transformer, or a function, gets the recipe's columns as an array of doubles."""
     steps = table.came.steps
     keeps_arrays = [package_of(type(step)) in {"sklearn", "costframe"} and not _makes_frames(step) for step in steps]
@@ -188,7 +188,7 @@ def _makes_frames(step: Any) -> bool:
     return bool(output != "default")
 
 
-def _count_made(transformer: Any, table: Table, title: str) -> int:
+def _count_made(transformer: Any, table: StepTable, title: str) -> int:
     """Return the number of columns that a transformer makes of a row of zeros."""
     function = CallableTransformer.of(transformer, len(table.values), table.form)
     count = len(table.values) * (1 + (table.form is not None))

@@ -57,7 +57,7 @@ class Came:
 
 
 @frozen(eq=False)
-class Table:
+class StepTable:
     """The table between two steps."""
 
     values: Columns  # its columns, by number in a recipe; of a sparse table with zeros where nothing is stored
@@ -70,12 +70,12 @@ class Table:
     is_pending: bool = field(default=False, kw_only=True)
 
     @classmethod
-    def dense(cls, columns: Columns) -> Table:
+    def dense(cls, columns: Columns) -> StepTable:
         """Return a dense table, where all is stored."""
         return cls(columns, columns)
 
     @classmethod
-    def join(cls, tables: Sequence[Table], recipe: Recipe, *, as_sparse: bool) -> Table:
+    def join(cls, tables: Sequence[StepTable], recipe: Recipe, *, as_sparse: bool) -> StepTable:
         """Put tables side by side; a sparse whole does not store the zeros of dense parts."""
         values = [column for table in tables for column in table.values]
         more: dict[str, Any] = {
@@ -88,27 +88,27 @@ class Table:
         stored = [table.stored if table.form else recipe.hide_zeros(table.values) for table in tables]
         return cls(values, [column for columns in stored for column in columns], form, **more)
 
-    def after(self, before: Table, step: Any, *, is_float: bool | None = None) -> Table:
+    def after(self, before: StepTable, step: Any, *, is_float: bool | None = None) -> StepTable:
         """Return the table, made by a step of another one."""
         if before.is_pending or self.is_pending:
-            return Table([], [], came=before.came.then(step), is_pending=True)
+            return StepTable([], [], came=before.came.then(step), is_pending=True)
         return evolve(self, came=before.came.then(step), is_float=self.is_float if is_float is None else is_float)
 
-    def take(self, places: Iterable[int]) -> Table:
+    def take(self, places: Iterable[int]) -> StepTable:
         """Return some columns."""
         chosen, came = list(places), self.came.take(list(places))
         if self.is_pending:
             return evolve(self, came=came)
         return evolve(self, values=[self.values[f] for f in chosen], stored=[self.stored[f] for f in chosen], came=came)
 
-    def map_columns(self, change: Callable[[Columns], Columns]) -> Table:
+    def map_columns(self, change: Callable[[Columns], Columns]) -> StepTable:
         """Change the columns by what leaves entries that are not stored as they are."""
         values = change(self.values)
         return evolve(self, values=values, stored=values if self.form is None else change(self.stored))
 
     def made_by(
         self, name: str, read: Callable[[Columns], Columns | None], transformer: Any, recipe: Recipe
-    ) -> Table | None:
+    ) -> StepTable | None:
         """Return what a known transformer makes of the table, None if it can only be called."""
         dtype = np.dtype(getattr(transformer, "dtype", None) or np.float64)
         is_float = self.is_float if name in _KEEP_KINDS else dtype == np.float64
@@ -117,13 +117,13 @@ class Table:
         values = read(self.values)
         tried = None if values is None else try_transformer(transformer, len(self.values), self.form)
         if values is None or not sparse.issparse(tried):
-            return None if values is None else Table(values, values, is_float=is_float)
+            return None if values is None else StepTable(values, values, is_float=is_float)
         if name in _STORE_NONZERO:
-            return Table(values, recipe.hide_zeros(values), type(tried), is_float=True)
+            return StepTable(values, recipe.hide_zeros(values), type(tried), is_float=True)
         stored = read(self.stored) if name in _KEEP_STORED else None
-        return None if stored is None else Table(values, stored, type(tried), is_float=True)
+        return None if stored is None else StepTable(values, stored, type(tried), is_float=True)
 
-    def called(self, name: str, transformer: Any, width: int, recipe: Recipe) -> Table:
+    def called(self, name: str, transformer: Any, width: int, recipe: Recipe) -> StepTable:
         """Return what an opaque transformer makes of the table's numbers."""
         reads = self.values if self.form is None else [*self.values, *self.stored]
         function = CallableTransformer.of(transformer, len(self.values), self.form)
@@ -134,13 +134,13 @@ class Table:
 
 def call_apart(
     name: str, function: CallableTransformer, reads: Sequence[int], width: int, tried: Any, recipe: Recipe
-) -> Table:
+) -> StepTable:
     """Return the table that a function makes of columns; `tried` is what it makes of a row."""
     values = recipe.call(name, function, reads, width)
     if not sparse.issparse(tried):
-        return Table.dense(values)
+        return StepTable.dense(values)
     stored = recipe.call(name, evolve(function, absent=np.nan), reads, width)
-    return Table(values, stored, type(tried), is_float=True)
+    return StepTable(values, stored, type(tried), is_float=True)
 
 
 def _scaled(scaler: Any, columns: Columns, recipe: Recipe) -> Columns:

@@ -196,6 +196,7 @@ def _unknown(known: list[Any]) -> Any:
     return max(map(float, present), default=0.0) + 1.0
 
 
+# Stands below the functions that it names.
 READERS: dict[str, Callable[[Any, list[int], Recipe], list[int] | None]] = {
     "Binarizer": _binarizer,
     "FastICA": _ica,

@@ -92,6 +92,7 @@ def _spread_classes(term: Term, model: Any, whole: Any) -> Term:
     return term.times(everything)
 
 
+# Stands below the functions that it names.
 ENSEMBLES = {
     **dict.fromkeys(("BaggingClassifier", "BaggingRegressor"), adopt_bag),
     **dict.fromkeys(("VotingClassifier", "VotingRegressor"), adopt_voting),

@@ -95,6 +95,7 @@ def adopt_constant(model: Any, names: tuple[str, ...]) -> StageTree:
     return constant_term(names, values[1:] if hasattr(model, "classes_") and len(values) == 2 else values).answer()
 
 
+# Stands below the functions that it names.
 _PROBABILITIES = {
     **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"), adopt_logistic),
     "SGDClassifier": adopt_descent,

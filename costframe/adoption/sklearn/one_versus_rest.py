@@ -71,4 +71,5 @@ def _predict_probability(members: Members, model: Any) -> Term:
     return _read_constant(members, model) if _is_constant(model) else members.predicted(model, "predict_proba")
 
 
+# Stands below the functions that it names.
 RESTS = {"OneVsRestClassifier": adopt_rest, "MultiOutputRegressor": adopt_targets}

@@ -158,6 +158,7 @@ def _both_kinds(*names: str) -> Sequence[str]:
     return [name + kind for name in names for kind in ("Classifier", "Regressor")]
 
 
+# Stands below the functions that it names.
 TREES = {
     **dict.fromkeys(_both_kinds("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees"), adopt_mean),
     **dict.fromkeys(_both_kinds("GradientBoosting"), adopt_boosting),

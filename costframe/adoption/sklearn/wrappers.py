@@ -167,6 +167,7 @@ def _invert_function(term: Term, transformer: Any) -> Term | None:
     return powers if function is np.exp else _rescale(powers, 1.0, -1.0)
 
 
+# Stands below the functions that it names.
 _INVERSES: dict[str, Callable[[Term, Any], Term | None]] = {
     "StandardScaler": _inverse_of_scale("scale_", "mean_"),
     "RobustScaler": _inverse_of_scale("scale_", "center_"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.documents import DocumentPart, parse_json
 from costframe.adoption.foreign import is_of
 from costframe.adoption.xgboost.learner import BOOSTERS, adopt_document, read_best_rounds
 from costframe.adoption.xgboost.ubjson import parse_ubjson
@@ -137,7 +137,7 @@ def adopt_xgboost_file(data: bytes, where: str, feature_names: Sequence[str] | N
     return adopt_document(document, len(data), feature_names, rounds=read_best_rounds(document))
 
 
-def _parse_xgboost(data: bytes, where: str) -> Part:
+def _parse_xgboost(data: bytes, where: str) -> DocumentPart:
     """Return a saved model as a document; refuse other forms, and versions before the first of these documents."""
     if _is_legacy(data):
         raise AdoptionError(

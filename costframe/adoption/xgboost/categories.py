@@ -7,14 +7,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from costframe.adoption.documents import Part
+from costframe.adoption.documents import DocumentPart
 from costframe.core.arrays import F8, I8
 
 _LARGEST = 2**53
 _ASCII = 127
 
 
-def read_categories(model: Part, names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], dict[int, F8 | None]]:
+def read_categories(
+    model: DocumentPart, names: tuple[str, ...]
+) -> tuple[dict[str, tuple[str, ...]], dict[int, F8 | None]]:
     """Return the categories that a data frame had in training: labels by name, numbers by position, None if garbled.
 
     Since 3.1 xgboost keeps them and encodes frames by them, whatever their own order, as predictors do with labels.
@@ -38,7 +40,7 @@ def read_categories(model: Part, names: tuple[str, ...]) -> tuple[dict[str, tupl
     return labels, numbers
 
 
-def _decode_texts(part: Part, values: I8) -> tuple[str, ...]:
+def _decode_texts(part: DocumentPart, values: I8) -> tuple[str, ...]:
     """Return texts that follow each other in ASCII."""
     ends = part.get("offsets").wholes(high=len(values))
     if not len(ends) or ends[0] != 0 or ends[-1] != len(values) or (np.diff(ends) < 0).any():
@@ -47,6 +49,6 @@ def _decode_texts(part: Part, values: I8) -> tuple[str, ...]:
     return tuple(text[begin:end] for begin, end in pairwise(ends.tolist()))
 
 
-def _check_distinct(categories: Sequence[str | int], part: Part) -> None:
+def _check_distinct(categories: Sequence[str | int], part: DocumentPart) -> None:
     if len(set(categories)) < len(categories):
         raise part.refuse("a category comes twice")

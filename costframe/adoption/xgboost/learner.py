@@ -13,11 +13,11 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from costframe.adoption.documents import Part, parse_json
+from costframe.adoption.documents import DocumentPart, parse_json
 from costframe.adoption.names import choose_names
 from costframe.adoption.trees import one_answer
 from costframe.adoption.xgboost.categories import read_categories
-from costframe.adoption.xgboost.objectives import read_link, read_margins
+from costframe.adoption.xgboost.objectives import read_margins, read_xgboost_link
 from costframe.adoption.xgboost.trees import TreeReader, read_float32
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError, BankError, DataError, StageError
@@ -39,7 +39,7 @@ _OF_CLASSES = ("sigmoid", "softmax", "step")
 
 
 def adopt_document(
-    document: Part,
+    document: DocumentPart,
     size: int,
     feature_names: Sequence[str] | None,
     *,
@@ -66,9 +66,9 @@ def adopt_document(
 class _Model:
     """The parts of a document that all boosters have, checked."""
 
-    learner: Part
+    learner: DocumentPart
     booster: str
-    boosting: Part
+    boosting: DocumentPart
     names: tuple[str, ...]
     margins: F8
     link: str
@@ -76,7 +76,7 @@ class _Model:
     room: int  # most weights of outputs
 
     @classmethod
-    def of(cls, learner: Part, feature_names: Sequence[str] | None, size: int) -> _Model:
+    def of(cls, learner: DocumentPart, feature_names: Sequence[str] | None, size: int) -> _Model:
         learner.only(*_LEARNER)
         sizes = learner.get("learner_model_param").only(*_SIZES)
         boosting = learner.get("gradient_booster").only("name", "model", "gbtree", "weight_drop")
@@ -94,7 +94,7 @@ class _Model:
             boosting,
             _choose_names(learner, feature_names, sizes.get("num_feature").whole(1)),
             read_margins(sizes.get("base_score"), learner.get("objective"), n_scores),
-            read_link(learner.get("objective")),
+            read_xgboost_link(learner.get("objective")),
             targets,
             max(_FEW_WEIGHTS, 4 * size),
         )
@@ -134,7 +134,7 @@ class _Model:
             weights *= np.repeat(dropped.astype(np.float64), table.width)[:, None]
         return one_answer(table, self.names, weights, self.margins, self.link, labels)
 
-    def _weights(self, table: TreeTable, groups: I8, model: Part) -> F8:
+    def _weights(self, table: TreeTable, groups: I8, model: DocumentPart) -> F8:
         """Return weights, float64 (sum of widths, K): a tree of one output adds to one score, a wider one to all."""
         n_scores, n_outputs = len(self.margins), int(table.width.sum(dtype=np.int64))
         if n_outputs * n_scores > self.room:
@@ -169,14 +169,14 @@ class _Model:
         return known if known is not None and known.shape == (expected,) else None
 
 
-def _choose_names(learner: Part, given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
+def _choose_names(learner: DocumentPart, given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
     written = learner.get("feature_names").texts() if learner.has("feature_names") else ()
     if given is None and not written and n_features > _MOST_UNNAMED:
         raise learner.refuse(f"it has {n_features:,} features without names; give feature_names")
     return choose_names(given, written or None, n_features, learner.where)
 
 
-def read_best_rounds(document: Part) -> int | None:
+def read_best_rounds(document: DocumentPart) -> int | None:
     """Return the rounds with which an estimator that stopped early predicts, None for other documents.
 
     A Booster's own document, which may hold its best round too, predicts with all.
@@ -188,7 +188,7 @@ def read_best_rounds(document: Part) -> int | None:
     return attributes.get("best_iteration").whole() + 1
 
 
-def _count_trees(model: Part, n_trees: int, n_scores: int, rounds: int | None) -> int:
+def _count_trees(model: DocumentPart, n_trees: int, n_scores: int, rounds: int | None) -> int:
     """Count the trees of the first rounds, or of all."""
     if model.has("iteration_indptr"):
         ends = model.get("iteration_indptr").wholes(high=n_trees)
@@ -205,7 +205,7 @@ def _count_trees(model: Part, n_trees: int, n_scores: int, rounds: int | None) -
     return int(ends[rounds])
 
 
-def _read_classes(written: Part, expected: int) -> NDArray[np.generic] | None:
+def _read_classes(written: DocumentPart, expected: int) -> NDArray[np.generic] | None:
     """Return the labels of classes that a scikit-learn wrapper wrote, or the numbers that the wrapper of today has."""
     estimator = parse_json(written.text().encode(errors="surrogatepass"), written.where)
     if estimator.has("classes_"):  # before 1.6

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from costframe.adoption.documents import Part
+from costframe.adoption.documents import DocumentPart
 from costframe.core.arrays import F8
 
 _RAW = ("identity", "raw")
@@ -44,12 +44,12 @@ _FIELDS = (
 _SMALLEST = np.float32(1e-6)  # xgboost 3 takes probabilities from here to one minus this
 
 
-def read_link(objective: Part) -> str:
+def read_xgboost_link(objective: DocumentPart) -> str:
     """Return the link of an objective; refuse unknown ones by name."""
     return _find_objective(objective.only(*_FIELDS))[0]
 
 
-def _find_objective(objective: Part) -> tuple[str, str]:
+def _find_objective(objective: DocumentPart) -> tuple[str, str]:
     name = objective.get("name").text()
     if name not in _OBJECTIVES:
         raise objective.refuse(
@@ -59,7 +59,7 @@ def _find_objective(objective: Part) -> tuple[str, str]:
     return _OBJECTIVES[name]
 
 
-def read_margins(base_score: Part, objective: Part, n_scores: int) -> F8:
+def read_margins(base_score: DocumentPart, objective: DocumentPart, n_scores: int) -> F8:
     """Return the constants that xgboost adds to the trees' outputs, in its float32: float64 (K,).
 
     A base score is a text, of one number up to version 3.0 and of a list since; it is a prediction, which the inverse
@@ -76,7 +76,7 @@ def read_margins(base_score: Part, objective: Part, n_scores: int) -> F8:
     return np.full(n_scores, margins, np.float64)
 
 
-def _read_number(text: str, base_score: Part) -> float:
+def _read_number(text: str, base_score: DocumentPart) -> float:
     try:
         return float(text)
     except ValueError:
@@ -95,4 +95,5 @@ def _log(number: np.float32) -> float:
     return float(np.float32(math.log(number))) if number > 0 and math.isfinite(number) else math.nan
 
 
+# Stands below the functions that it names.
 _MARGINS: dict[str, Callable[[np.float32], float]] = {"raw": float, "logit": _logit, "log": _log}

@@ -13,7 +13,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from costframe.adoption.documents import Part
+from costframe.adoption.documents import DocumentPart
 from costframe.adoption.thresholds import float32_less
 from costframe.adoption.trees import tabulate_tree
 from costframe.core.arrays import B1, F8, I8, U8
@@ -40,7 +40,7 @@ class TreeReader:
     # None for texts beyond ASCII: with pandas, xgboost counts their characters as bytes and saves them cut
     numbers: Mapping[int, F8 | None] = field(factory=dict)
 
-    def read(self, tree: Part) -> TreeTable:
+    def read(self, tree: DocumentPart) -> TreeTable:
         """Return the table of one tree; refuse arrays that do not describe one."""
         left = tree.only(*_TREE_FIELDS).get("left_children").wholes(low=-1, high=_MOST)
         n_nodes, leaf = len(left), left < 0
@@ -74,7 +74,7 @@ class TreeReader:
             raise tree.refuse(str(error)) from error
 
     def _categories(
-        self, tree: Part, column: I8, threshold: F8, default: B1, order: I8
+        self, tree: DocumentPart, column: I8, threshold: F8, default: B1, order: I8
     ) -> tuple[dict[int, F8], B1, U8]:
         """Return each node's categories that go right, the missing ways, and readings; threshold becomes NaN there.
 
@@ -100,7 +100,7 @@ class TreeReader:
                 sets[node], reading[node] = members, WHOLE_FLOAT32 if numbers is None else PLAIN
         return sets, missing_left, reading
 
-    def _check_encoded(self, tree: Part, column: I8, tests: B1) -> None:
+    def _check_encoded(self, tree: DocumentPart, column: I8, tests: B1) -> None:
         """Refuse tests of columns whose categories are unknown, and comparisons where they are numbers."""
         for f in [f for f in set(column.tolist()) if f in self.numbers]:
             if self.numbers[f] is None:
@@ -111,7 +111,7 @@ class TreeReader:
             if (column[~tests] == f).any():
                 raise tree.refuse(f"compares the feature {self.names[f]!r}, whose categories are numbers")
 
-    def _outputs(self, tree: Part, condition: NDArray[np.float32], right: I8, leaf: B1) -> F8:
+    def _outputs(self, tree: DocumentPart, condition: NDArray[np.float32], right: I8, leaf: B1) -> F8:
         """Return the outputs of each leaf in float32 precision: float64 (nodes, K)."""
         width = tree.get("tree_param").get("size_leaf_vector").whole()
         if width <= 1:  # zero in xgboost 1
@@ -129,7 +129,7 @@ class TreeReader:
         return np.asarray(vectors[place])
 
 
-def read_float32(part: Part, length: int, *, finite: bool = True) -> NDArray[np.float32]:
+def read_float32(part: DocumentPart, length: int, *, finite: bool = True) -> NDArray[np.float32]:
     """Return a list of numbers in float32; too large ones are infinite."""
     with np.errstate(over="ignore"):
         numbers = part.reals(length, finite=finite).astype(np.float32)
@@ -138,7 +138,7 @@ def read_float32(part: Part, length: int, *, finite: bool = True) -> NDArray[np.
     return numbers
 
 
-def _read_sets(tree: Part, n_nodes: int) -> dict[int, I8]:
+def _read_sets(tree: DocumentPart, n_nodes: int) -> dict[int, I8]:
     """Return the categories that the file lists for each node."""
     categories = tree.get("categories").wholes(high=_MOST)
     nodes = tree.get("categories_nodes").wholes(high=n_nodes - 1)
@@ -159,7 +159,7 @@ def _decode_members(codes: I8, numbers: F8 | None) -> F8:
     return np.unique(numbers[codes[codes < len(numbers)]])
 
 
-def _order_nodes(left: I8, right: I8, tree: Part) -> I8:
+def _order_nodes(left: I8, right: I8, tree: DocumentPart) -> I8:
     """Return the nodes reachable from the root: as they are, if parents come first and all are, else breadth first."""
     inner = np.flatnonzero(left >= 0)
     children = np.concatenate([left[inner], right[inner]])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.adoption.documents import Part
+from costframe.adoption.documents import DocumentPart
 from costframe.core.errors import AdoptionError
 
 _FORMATS = {b"i": "b", b"U": "B", b"I": "h", b"l": "i", b"L": "q", b"d": "f", b"D": "d"}
@@ -19,14 +19,14 @@ _CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 _DEEPEST = 64
 
 
-def parse_ubjson(data: bytes, where: str) -> Part:
+def parse_ubjson(data: bytes, where: str) -> DocumentPart:
     """Return a UBJSON document, typed arrays as numpy's; refuse other data, and documents nested more than 64 deep."""
     reader = _Reader(data)
     try:
         document = reader.document()
     except ValueError as error:  # a UnicodeDecodeError is one
         raise AdoptionError(f"{where}: is not a whole UBJSON document ({error})") from error
-    return Part(document, where)
+    return DocumentPart(document, where)
 
 
 class _Reader:

@@ -11,7 +11,7 @@ from attrs import define, evolve, field, fields_dict
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from costframe.adoption import check_classes, match_columns
+from costframe.adoption import check_model_classes, match_columns
 from costframe.plugin import (
     F8,
     Answer,
@@ -134,7 +134,7 @@ class _EarlyExit(PlainBoosting):
             )
         classes = getattr(self, "classes_", None)
         if classes is not None:
-            check_classes(model, classes, "model")
+            check_model_classes(model, classes, "model")
         elif hasattr(model, "classes_"):
             raise ParameterError(f"model: expected one that ranks rows, got the classifier {type(model).__name__}")
         try:
