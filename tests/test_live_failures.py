@@ -30,7 +30,7 @@ from costframe.sources import (
     predict_one,
     predict_stream,
 )
-from costframe.sources.keys import as_key, as_text
+from costframe.sources.keys import as_key, key_as_text
 from costframe.sources.partitions import _listed
 
 FRAME, TREE = table(), tree()
@@ -174,7 +174,7 @@ def broken_hash():
     ],
 )
 def test_equal_keys_have_one_text(keys, text):
-    assert {as_text(as_key(key, None)) for key in keys} == {text}
+    assert {key_as_text(as_key(key, None)) for key in keys} == {text}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_key_that_cannot_be_one_ends_its_own_row(odd):
     rows = FRAME.set_index("key").to_dict("index")
     both = {
         "table": Lookup(TableSource(FRAME, "key"), ["age", "chol"]),
-        "text": Lookup(CallSource(lambda key, _: rows[as_text(key)], each=True), ["pulse", "scan"]),
+        "text": Lookup(CallSource(lambda key, _: rows[key_as_text(key)], each=True), ["pulse", "scan"]),
     }
     ends = stream(Sources(both), ["k1", odd, "k2"])
     assert {key: end.cost for key, end in ends if isinstance(key, str)} == {f"k{i}": REPORT.per_row[i] for i in (1, 2)}

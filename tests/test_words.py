@@ -16,7 +16,7 @@ from costframe.choices import Frontier
 from costframe.choices.buys import next_buys
 from costframe.choices.intervals import score_interval
 from costframe.choices.sentences import describe_choice, describe_few_rows, describe_recommendation
-from costframe.choices.tables import distinct
+from costframe.choices.tables import distinct_points
 from costframe.plugin import influence, score_named, standard_error
 from costframe.study.estimates import NINE_OF_TEN
 
@@ -127,7 +127,7 @@ def test_models_that_are_the_same_have_one_point():
     _, model, best = found.points
     again, moved = evolve(model, algorithm="cegb"), (*found.influences, found.influences[1], found.influences[2] * 1.01)
     doubled = evolve(found, points=(*found.points, again, best), influences=moved)
-    assert distinct(doubled) == (*found.points, best)  # the last one has other influences
+    assert distinct_points(doubled) == (*found.points, best)  # the last one has other influences
 
 
 def test_a_less_certain_score_counts_less_and_a_negligible_loss_is_taken_for_a_lower_cost():

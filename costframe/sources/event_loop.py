@@ -17,7 +17,7 @@ _CLEANING = 5.0  # seconds that an interrupt waits at most
 _background: tuple[int, asyncio.AbstractEventLoop] | None = None  # with its process: a fork has no threads
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
+def run_in_loop(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the event loop of the sync drivers, a thread of its own, and wait for it.
 
     An interrupt cancels it, and waits until it has cleaned up. A `ParameterError` refuses a call in that thread, which

@@ -82,7 +82,7 @@ class Field:
             return math.nan
         if isinstance(raw, BaseException):
             raise raw
-        value = as_plain(raw)
+        value = decode_bytes(raw)
         if isinstance(labels, AsGiven) and self.type != "text":
             value = _as_written(value, raw, self.type)
         elif self.type == "truth":
@@ -101,7 +101,7 @@ class Field:
 
     def is_missing(self, raw: object) -> bool:
         """Return whether a raw value stands for a missing one."""
-        value = raw.spelled if isinstance(raw, OddValueError) else as_plain(raw)
+        value = raw.spelled if isinstance(raw, OddValueError) else decode_bytes(raw)
         return is_missing(value) or (isinstance(value, str) and value.strip().lower() in self.missing)
 
     def _days(self, value: object, raw: object, dates: Labels | None) -> float:
@@ -115,7 +115,7 @@ class Field:
             raise InquiryError(str(error)) from None
 
 
-def as_plain(raw: object) -> object:
+def decode_bytes(raw: object) -> object:
     """Return bytes, which caches give, as a text."""
     if isinstance(raw, bytes | bytearray | memoryview):
         try:

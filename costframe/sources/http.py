@@ -16,7 +16,7 @@ from costframe.core.checks import check_number, needed
 from costframe.core.errors import InquiryError, ParameterError, shown
 from costframe.sources.documents import read_json, resolve_pointer
 from costframe.sources.http_client import HTTPClient
-from costframe.sources.keys import as_text
+from costframe.sources.keys import key_as_text
 from costframe.sources.source import MOST_BYTES, KeyRefusedError, Reply, Source, TripError, Wanted, answer_each
 
 _MOST_REDIRECTS = 3
@@ -102,7 +102,7 @@ class HTTPSource(Source):
         """Return the values of one document by place; None if the service knows no such key."""
         import httpx
 
-        name = as_text(key)
+        name = key_as_text(key)
         if name in {"", ".", ".."}:  # would name another address
             raise KeyRefusedError(f"expected a key that can stand in an address, got {shown(key)}")
         url = httpx.URL(self.url.replace("{key}", quote(name, safe="")))

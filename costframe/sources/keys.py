@@ -58,7 +58,7 @@ def _unify(key: Any) -> Any:
     return key
 
 
-def as_text(key: object) -> str:
+def key_as_text(key: object) -> str:
     """Return a key as a text that a database or an address can hold; an `InquiryError` refuses others."""
     if type(key) is str and key.isascii() and "\0" not in key:
         return key
@@ -79,7 +79,7 @@ def as_type(key: Any, kind: type, most: int | None = None) -> Any:
     before `most`.
     """
     try:
-        value: Any = as_text(key) if kind is str else _converted(key, kind)
+        value: Any = key_as_text(key) if kind is str else _converted(key, kind)
         if most is not None and not -most <= value < most:
             raise ValueError  # noqa: TRY301
     except (TypeError, ValueError, ArithmeticError) as error:

@@ -46,7 +46,7 @@ class InquiryLog:
         header = self._header if row.terms is self._terms else _make_header(row.terms)
         file = self._open()
         lines = [header] if header != self._header else []
-        written = (json.dumps(to_plain(line), allow_nan=False) for line in [*lines, _make_record(key, row, end)])
+        written = (json.dumps(as_json(line), allow_nan=False) for line in [*lines, _make_record(key, row, end)])
         text = "".join(f"{line}\n" for line in written)
         left = memoryview(text.encode())
         try:
@@ -86,16 +86,16 @@ class InquiryLog:
         self.close()
 
 
-def to_plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """Return what JSON has in the place of values that it does not have: null of NaN, and texts."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
         return None if math.isnan(value) else INFINITE.get(value, value)
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): to_plain(item) for key, item in value.items()}
+        return {key if isinstance(key, str) else str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [to_plain(item) for item in value]
+        return [as_json(item) for item in value]
     return value if isinstance(value, str | int | None) else str(value)
 
 

@@ -16,9 +16,9 @@ from costframe.sources.at_hand import check_replies, rows_fetcher
 from costframe.sources.calls import CallSource
 from costframe.sources.drive import Drive, sources_of_function
 from costframe.sources.error_notes import annotate_errors, describe_step, quote_things
-from costframe.sources.event_loop import run
+from costframe.sources.event_loop import run_in_loop
 from costframe.sources.partitions import many_by_partition
-from costframe.sources.predictions import Predictions, as_table, predict_table
+from costframe.sources.predictions import Predictions, copy_rows, predict_table
 from costframe.sources.sources import Sources
 from costframe.sources.terms import RowTerms, read_once
 
@@ -74,7 +74,7 @@ def predict_many(
     predictor = as_predictor(predictor)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     asked = read_once(asked)
-    table = as_table(source, keys, predictor, predictor.label_features(prices, asked.get("unavailable", ())))
+    table = copy_rows(source, keys, predictor, predictor.label_features(prices, asked.get("unavailable", ())))
     begin = partial(predictor.inquire, prices, **asked)
     if deadline is not None and (table is not None or not callable(source)):
         raise ParameterError(f"deadline: has no effect on values at hand, got {shown(source)} as the source")
@@ -88,7 +88,7 @@ def predict_many(
         sources = sources_of_function(CallSource(source), predictor, deadline)
         terms = RowTerms.of(predictor, prices, policies=sources.policies, **asked)
         drive = Drive(terms, sources, deadline)
-        return Predictions.of(run(_predict_all(drive, order)), predictor.feature_names)
+        return Predictions.of(run_in_loop(_predict_all(drive, order)), predictor.feature_names)
     inquiries = {key: begin() for key in order}
     unfinished = dict(inquiries)
     while requests := {key: names for key, inquiry in unfinished.items() if (names := inquiry.needs)}:

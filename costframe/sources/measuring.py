@@ -13,7 +13,7 @@ from costframe.core.checks import LARGEST_WHOLE, check_number
 from costframe.core.errors import ParameterError, SourceError, printable, quote_names, shown
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.sources.drive import key_blocks
-from costframe.sources.event_loop import run
+from costframe.sources.event_loop import run_in_loop
 from costframe.sources.sources import Sources
 
 
@@ -111,7 +111,7 @@ def _time_all(
     def waited(key: Any, feature: str) -> float:
         """Return the seconds of a fetch that were not work."""
         begun, worked = clock(), work_clock()
-        outcome = run(sources.fetch({0: (key, (feature,))}, labels))[0]  # as the sync driver waits for a round
+        outcome = run_in_loop(sources.fetch({0: (key, (feature,))}, labels))[0]  # as the sync driver waits for a round
         work = work_clock() - worked
         if outcome.failed:
             raise SourceError(f"fetching {printable(feature)}: {printable(outcome.failed[feature])}")

@@ -13,7 +13,7 @@ from costframe.sources.at_hand import check_reply, row_fetcher
 from costframe.sources.calls import CallSource
 from costframe.sources.drive import Drive, Observe, sources_of_function
 from costframe.sources.error_notes import annotate_errors, describe_step
-from costframe.sources.event_loop import run
+from costframe.sources.event_loop import run_in_loop
 from costframe.sources.sources import Sources
 from costframe.sources.terms import RowTerms
 
@@ -77,7 +77,7 @@ def predict_one(
     predictor = as_predictor(predictor)
     if (sources := _as_sources(source, key, deadline, observe, predictor)) is not None:
         terms = RowTerms.of(predictor, costs, policies=sources.policies, **asked)
-        return run(Drive(terms, sources, deadline, observe).predict(key))
+        return run_in_loop(Drive(terms, sources, deadline, observe).predict(key))
     inquiry = predictor.inquire(costs, **asked)
     fetch = row_fetcher(source, predictor.feature_names)
     values = None

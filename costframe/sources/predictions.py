@@ -104,7 +104,7 @@ def _predict_in_part(first: I8, read: Callable[[int], Predictions], i: int) -> P
     return read(number)[i - int(first[number])]
 
 
-def as_table(source: Any, keys: object, predictor: Predictor, read: Sequence[str]) -> F8 | None:
+def copy_rows(source: Any, keys: object, predictor: Predictor, read: Sequence[str]) -> F8 | None:
     """Return a copy of an array's or a data frame's rows, float64 (rows, d); None for other sources of many rows.
 
     Of a frame's columns it reads those named in `read`.

@@ -13,7 +13,7 @@ from costframe.core.errors import shown
 from costframe.core.tables.categories import Categories
 from costframe.core.tables.unknown_values import Coverage
 from costframe.sources.failures import describe_failure
-from costframe.sources.fields import Field, as_plain
+from costframe.sources.fields import Field, decode_bytes
 from costframe.sources.lookup import Lookup
 from costframe.sources.rounds import Outcome
 
@@ -64,7 +64,7 @@ class Reader:
     def _note_missing(self, name: str, raw: Any, field: Field, categories: Categories) -> None:
         """Note a value that is missing, or a label that the model does not know."""
         is_label = isinstance(categories.get(name), tuple) and not field.is_missing(raw)
-        self._lacked[name].note([str(as_plain(raw))] if is_label else ())
+        self._lacked[name].note([str(decode_bytes(raw))] if is_label else ())
 
     @property
     def coverage(self) -> dict[str, Coverage]:

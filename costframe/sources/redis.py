@@ -11,7 +11,7 @@ from attrs import define, field
 
 from costframe.core.checks import check_number, needed
 from costframe.core.errors import CostframeError, InquiryError, ParameterError, quote_names, shown
-from costframe.sources.keys import as_text
+from costframe.sources.keys import key_as_text
 from costframe.sources.source import MOST_BYTES, LackingError, Reply, Source, TripError, Wanted
 
 _PART = 65_536
@@ -160,7 +160,7 @@ class RedisSource(Source):
         return self._client
 
     def _name_of(self, key: object) -> str:
-        return self.name.replace("{key}", as_text(key))
+        return self.name.replace("{key}", key_as_text(key))
 
     def _connect(self) -> Any:
         from redis.asyncio import BlockingConnectionPool, Redis

@@ -25,7 +25,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categories import Categories
 from costframe.core.tables.unknown_values import Coverage
-from costframe.sources.event_loop import run
+from costframe.sources.event_loop import run_in_loop
 from costframe.sources.failures import describe_failure
 from costframe.sources.files import load_lookups
 from costframe.sources.keys import as_key
@@ -195,7 +195,7 @@ class Sources:
 
     def open(self, predictor: Predictor | FittedEstimator | None = None, costs: object = None, **terms: Any) -> Self:
         """Open the connections for the sync drivers, and make a model ready; see `aopen`."""
-        return run(self.aopen(predictor, costs, **terms))
+        return run_in_loop(self.aopen(predictor, costs, **terms))
 
     async def aopen(
         self, predictor: Predictor | FittedEstimator | None = None, costs: object = None, **terms: Any
@@ -278,7 +278,7 @@ class Sources:
 
     def close(self) -> None:
         """Close all connections that the sync drivers opened."""
-        run(self.aclose())
+        run_in_loop(self.aclose())
 
     async def __aenter__(self) -> Self:
         """Return the sources; the end of the block closes them."""

@@ -10,7 +10,7 @@ from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.fitted import FittedEstimator, as_predictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.sources.drive import Drive, Ended, Observe, key_blocks
-from costframe.sources.event_loop import run
+from costframe.sources.event_loop import run_in_loop
 from costframe.sources.partitions import stream_by_partition
 from costframe.sources.sources import Sources
 from costframe.sources.terms import RowTerms
@@ -71,14 +71,14 @@ def predict_stream(
     terms = RowTerms.of(model, costs, policies=sources.policies, **asked)
     drive = Drive(terms, sources, deadline, observe)
     size = check_number("in_flight", in_flight, low=1, whole=True)
-    run(drive.open())
+    run_in_loop(drive.open())
     for start, block in key_blocks(keys, size):  # in the caller's thread
         rows: Any = drive.predict_block(block, start)
         try:
-            while (ended := run(_next(rows))) is not None:
+            while (ended := run_in_loop(_next(rows))) is not None:
                 yield from ended
         finally:
-            run(rows.aclose())
+            run_in_loop(rows.aclose())
     drive.warn()
 
 

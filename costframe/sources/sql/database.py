@@ -68,7 +68,7 @@ def too_long() -> InquiryError:
     return InquiryError(f"expected a value of at most {MOST_BYTES:,} bytes, got more")
 
 
-def read_text(raw: bytes) -> str | bytes:
+def decode_text(raw: bytes) -> str | bytes:
     """Return a text; bytes that are none stay bytes, which the field of a feature then refuses."""
     try:
         return raw.decode()

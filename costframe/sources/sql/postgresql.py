@@ -20,7 +20,7 @@ from costframe.sources.sql.postgresql_types import (
     NAME,
     SHORT,
     TEXT,
-    reader_of,
+    reader_of_oid,
     spell_key,
 )
 
@@ -121,7 +121,7 @@ class PostgreSQL(Database):
             given = [keys, *(_as_array("t" if wants else "f" for wants in mask) for mask in question.masks), keys]
         result = await self.connections.run(statement, [*given, str(question.most)])
         places = range(1, len(question.places) + 1)
-        readers = [reader_of(result.ftype(j)) for j in places]
+        readers = [reader_of_oid(result.ftype(j)) for j in places]
         flags = {place - 1: j for j, place in enumerate(long, len(places) + 1)}
         get, rows = result.get_value, []
         for i in range(result.ntuples):

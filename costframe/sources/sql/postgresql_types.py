@@ -11,9 +11,9 @@ from uuid import UUID
 
 from costframe.core.errors import InquiryError, shown
 from costframe.sources.documents import read_json, scalar
-from costframe.sources.keys import as_text, as_type
+from costframe.sources.keys import as_type, key_as_text
 from costframe.sources.source import KeyRefusedError, OddValueError
-from costframe.sources.sql.database import read_text
+from costframe.sources.sql.database import decode_text
 
 # Types by their numbers, which are the same in every PostgreSQL.
 _BOOL, BYTEA, CHAR, NAME, TEXT, _JSON, MONEY, BPCHAR, BIT = 16, 17, 18, 19, 25, 114, 790, 1042, 1560
@@ -40,7 +40,7 @@ def spell_key(key: Any, oid: int) -> str:
     if oid == _BOOL:
         if key not in {0, 1, "t", "f", "true", "false"}:
             raise KeyRefusedError(f"expected a key of type bool, got {shown(key)}")
-        return as_text(key)
+        return key_as_text(key)
     if oid == BYTEA:
         return f"\\x{as_type(key, bytes).hex()}"
     if oid in {_TIMESTAMP, _TIMESTAMPTZ}:
@@ -50,7 +50,7 @@ def spell_key(key: Any, oid: int) -> str:
             raise KeyRefusedError(f"expected a time {kind}, got {shown(key)}")
         return moment.isoformat(" ")
     kinds = {_NUMERIC: Decimal, _DATE: date, _UUID: UUID}
-    return str(as_type(key, kinds[oid])) if oid in kinds else as_text(key)
+    return str(as_type(key, kinds[oid])) if oid in kinds else key_as_text(key)
 
 
 def _as_offset(match: re.Match[str]) -> str:
@@ -58,13 +58,13 @@ def _as_offset(match: re.Match[str]) -> str:
     return f"{match[1]}:{match[2] or '00'}"
 
 
-def reader_of(oid: int) -> Callable[[bytes], Any]:
+def reader_of_oid(oid: int) -> Callable[[bytes], Any]:
     """Return what reads printed values of a type."""
-    return _READERS.get(oid, read_text)
+    return _READERS.get(oid, decode_text)
 
 
 def _padded(raw: bytes) -> str | bytes:
-    return read_text(raw.rstrip(b" "))
+    return decode_text(raw.rstrip(b" "))
 
 
 def _number(raw: bytes) -> Decimal | float | int:
@@ -83,7 +83,7 @@ def _json(raw: bytes) -> Any:
     try:
         return scalar(read_json(raw))
     except (ValueError, RecursionError):
-        return OddValueError(f"expected a value, got {shown(read_text(raw))}", "")
+        return OddValueError(f"expected a value, got {shown(decode_text(raw))}", "")
 
 
 def _moment(raw: bytes) -> object:

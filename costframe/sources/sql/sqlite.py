@@ -14,11 +14,11 @@ from urllib.parse import unquote
 from attrs import define, field
 
 from costframe.core.errors import ParameterError, shown
-from costframe.sources.keys import as_text, as_type
+from costframe.sources.keys import as_type, key_as_text
 from costframe.sources.source import MOST_BYTES, KeyRefusedError
 from costframe.sources.sql.database import Database, Question, Rows, quote_name, too_long
 from costframe.sources.sql.sqlite_file import SQLiteFile
-from costframe.sources.sql.sqlite_values import reader_of
+from costframe.sources.sql.sqlite_values import reader_of_declared
 
 _MOST_INTEGER = 1 << 63
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)  # what SQLite takes for one
@@ -82,7 +82,7 @@ class SQLite(Database):
             return list(dict.fromkeys([key.isoformat(" "), key.isoformat(), key.isoformat(" ", "microseconds")]))
         if isinstance(key, int | float) and affinity != "text":
             return [as_type(key, type(key), _MOST_INTEGER if isinstance(key, int) else None)]
-        text = as_text(key)
+        text = key_as_text(key)
         if affinity == "text" or not _NUMBER.fullmatch(text):
             return [text]
         if not affinity:  # texts and numbers may be there
@@ -116,7 +116,11 @@ class SQLite(Database):
             wanting = [[i for i, wants in enumerate(mask) if wants] for mask in question.masks]
             given = [*map(json.dumps, (question.keys, *wanting))]
         selected = raw.execute(statement, [*given, question.most])
-        readers = [(j, reader) for j, place in enumerate(question.places) if (reader := reader_of(self.columns[place]))]
+        readers = [
+            (j, reader)
+            for j, place in enumerate(question.places)
+            if (reader := reader_of_declared(self.columns[place]))
+        ]
         if not (readers or long):
             return [(number, values) for number, *values in selected]
         places, rows = len(question.places), []

@@ -12,7 +12,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from costframe.sources.source import LackingError
-from costframe.sources.sql.database import read_text
+from costframe.sources.sql.database import decode_text
 from costframe.sources.threads import Threads
 
 T = TypeVar("T")
@@ -80,5 +80,5 @@ class SQLiteFile:
         address = f"file:{quote(self.path)}?mode=ro"  # or a wrong name would make an empty database
         raw = sqlite3.connect(address, timeout=_LOCKED, isolation_level=None, check_same_thread=False, uri=True)
         raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_LENGTH)  # a column of numbers may hold a text, too
-        raw.text_factory = read_text
+        raw.text_factory = decode_text
         return raw

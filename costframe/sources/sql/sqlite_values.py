@@ -13,7 +13,7 @@ from costframe.sources.documents import read_json, scalar
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?", re.ASCII)
 
 
-def reader_of(declared: str) -> Callable[[Any], Any] | None:
+def reader_of_declared(declared: str) -> Callable[[Any], Any] | None:
     """Return what reads values of a declared type that SQLite itself does not have; None leaves them as stored."""
     if "BOOL" in declared:
         return _truth
