@@ -30,7 +30,7 @@ from scipy.special import expit
 import costframe as cf
 from costframe.choices import Frontier
 from costframe.choices.model_pool import ModelPool, cascades_of
-from costframe.promises.choose import BrokenPromiseError, Judge, choose
+from costframe.promises.choose import BrokenPromiseError, Certifier, certify_cheapest
 from costframe.promises.losses import losses_of
 from costframe.promises.sample import Answers
 from costframe.study.rows import StudyRows
@@ -139,7 +139,7 @@ class Known:
         """Ask all points, and cascades with the safest of them on the validation rows."""
         pool = ModelPool.of(family.frontier)
         valid = pool.sample(StudyRows.of(*family.valid, None, None), promises)
-        judge = Judge(promises, valid)
+        judge = Certifier(promises, valid)
         candidates = [*pool.candidates, *cascades_of(pool.candidates, judge)]
         whole = pool.sample(StudyRows.of(family.X, family.y, None, None, groups=family.groups), promises)
         bill = any(each.kind == "bill" for each in promises)
@@ -184,17 +184,17 @@ def run(known: Known, promise: cf.Promise, n: int, draws: int, seed: int) -> dic
     cost = {c.name: float(known.answers[c.name].cost.mean()) for c in candidates}
     dearest, r = max(cost[c.name] for c in points), np.random.default_rng(seed)
     from_dear = sorted(points, key=lambda c: -cost[c.name])
-    valid = Judge((promise,), known.valid)  # asks each model once
+    valid = Certifier((promise,), known.valid)  # asks each model once
     kept_truly = [c for c in points if true[c.name] <= promise.limit]
     cheapest = min(kept_truly, key=lambda c: cost[c.name], default=None)
     broken, paid, none = np.zeros(5), np.zeros(5), np.zeros(5)
     for _ in range(draws):
         rows = _draw(known, n, r)
         sample = evolve(known.whole.take(rows), X=rows)
-        judge = Judge((promise,), sample, known.ask)
+        judge = Certifier((promise,), sample, known.ask)
         kept = [c for c in points if judge.losses(c)[0].mean <= promise.limit]
         first = min(kept, key=lambda c: judge.answers(c).cost.mean(), default=None)
-        plan, rest = (Judge((promise,), part, known.ask) for part in sample.split(PLANNED, 0))
+        plan, rest = (Certifier((promise,), part, known.ask) for part in sample.split(PLANNED, 0))
         ways = (
             first and first.name,
             _fixed_sequence(from_dear, judge),
@@ -218,7 +218,7 @@ def _draw(known: Known, n: int, r: Generator) -> Any:
     return np.flatnonzero(np.isin(units, r.choice(int(units.max()) + 1, n // 3, replace=False)))
 
 
-def _fixed_sequence(from_dear: list[Any], judge: Judge) -> str | None:
+def _fixed_sequence(from_dear: list[Any], judge: Certifier) -> str | None:
     found = None
     for candidate in from_dear:
         if judge.losses(candidate)[0].p_value(1 - CONFIDENCE) > 1 - CONFIDENCE:
@@ -227,9 +227,9 @@ def _fixed_sequence(from_dear: list[Any], judge: Judge) -> str | None:
     return found
 
 
-def _chosen(candidates: list[Any], judge: Judge, plan: Judge) -> str | None:
+def _chosen(candidates: list[Any], judge: Certifier, plan: Certifier) -> str | None:
     try:
-        return choose(candidates, judge, plan, "").name
+        return certify_cheapest(candidates, judge, plan, "").name
     except BrokenPromiseError:
         return None
 

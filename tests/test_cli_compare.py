@@ -12,7 +12,7 @@ from cli_cases import FILES, WRITTEN
 from click.testing import CliRunner
 
 import costframe as cf
-from costframe.choices.tables import distinct
+from costframe.choices.tables import distinct_points
 from costframe.cli import results
 from costframe.cli.commands import costframe
 from costframe.core.machine import limit_threads
@@ -66,7 +66,7 @@ def test_the_table_fits_and_marks_what_the_csv_says(embedded):
         rf"^([* ])([> ]) +({'|'.join([*cf.algorithms(), 'linear-all', 'constant'])}) ", result.stdout, re.MULTILINE
     )
     frontier = cf.Frontier.load(folder)
-    shown = distinct(frontier)  # of equal models, one
+    shown = distinct_points(frontier)  # of equal models, one
     assert len(rows) == len(shown), result.stdout
     assert sum(best == "*" for best, *_ in rows) == len({*frontier.non_dominated()} & {*shown})
     assert sum(chosen == ">" for _, chosen, _ in rows) == 1

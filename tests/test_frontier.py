@@ -21,7 +21,7 @@ from costframe.choices.sentences import describe_useless_budget
 from costframe.core.plugins import registry
 from costframe.datasets import Dataset
 from costframe.plugin import ParameterError
-from costframe.study.bisection import refine
+from costframe.study.bisection import bisect_tradeoffs
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
 from costframe.study.estimates import difference_error
@@ -191,7 +191,7 @@ class FakeTrial:
 def test_refinement_comes_close_to_the_budget(budget):
     trial = FakeTrial(lambda tradeoff: 1 / (1 + tradeoff))
     tried = [trial.fit(t) for t in (0.0, 0.01, 0.1, 1.0, 10.0, 100.0)]
-    found = refine(trial, tried, budget, silent)
+    found = bisect_tradeoffs(trial, tried, budget, silent)
     within = [f.point.cost for f in [*tried, *found] if f.point.cost <= budget]
     assert 0.9 * budget <= max(within) <= budget
     assert budget < 0.05 or len(found) <= 5

@@ -19,7 +19,7 @@ from costframe.choices.promised import certify
 from costframe.plugin import CostModelError, DataError, ParameterError
 from costframe.promises import BrokenPromiseError
 from costframe.promises.cascades import DOUBTS, can_defer, cascade
-from costframe.promises.choose import Candidate, Judge, choose
+from costframe.promises.choose import Certifier, PromiseCandidate, certify_cheapest
 from costframe.promises.promise import as_promises
 from costframe.promises.sample import Answers, Sample
 
@@ -44,7 +44,7 @@ def frontier():
 
 def drawn_candidates(risk):
     """Models whose cost falls by one while their risk rises."""
-    return [Candidate(f"m{k}", float(len(risk) - k), lambda: None) for k in range(len(risk))]
+    return [PromiseCandidate(f"m{k}", float(len(risk) - k), lambda: None) for k in range(len(risk))]
 
 
 def drawn_judge(promises, wrong, rows, groups=None):
@@ -58,7 +58,7 @@ def drawn_judge(promises, wrong, rows, groups=None):
 
     units = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
     y = np.zeros(len(rows), np.int64)
-    return Judge(promises, Sample(rows, y, y, np.array([0, 1]), units), ask)
+    return Certifier(promises, Sample(rows, y, y, np.array([0, 1]), units), ask)
 
 
 RISKS = {
@@ -81,7 +81,7 @@ def count_broken(risk, promise, draws, *, joint, groups_of=1, n=600, planned=150
         rows = np.arange(wrong.shape[1])
         plan, judge = (drawn_judge(promises, wrong, part, groups) for part in (rows[:planned], rows[planned:]))
         try:
-            name = choose(candidates, judge, plan, "EUR").name
+            name = certify_cheapest(candidates, judge, plan, "EUR").name
         except BrokenPromiseError:
             continue
         broken += risk[int(name[1:])] > 0.05
@@ -115,7 +115,7 @@ def test_the_cheapest_of_many_certified_models_is_chosen_at_little_more_than_the
     for _ in range(30):
         wrong = r.random(2400) < risk[:, None]
         plan, judge = (drawn_judge(promises, wrong, rows) for rows in (np.arange(400), np.arange(400, 2400)))
-        paid.append(choose(candidates, judge, plan, "EUR").cost)
+        paid.append(certify_cheapest(candidates, judge, plan, "EUR").cost)
     cheapest = min(each.cost for each, loss in zip(candidates, risk, strict=True) if loss <= 0.05)
     assert cheapest <= np.mean(paid) <= 1.3 * cheapest
 
@@ -124,7 +124,7 @@ def test_without_a_plan_models_are_tested_by_descending_cost():
     promises, wrong = as_promises("error <= 0.05"), np.zeros((4, 200), bool)
     wrong[1, :50] = True  # so that the tests end there, though cheaper ones are right
     judge = drawn_judge(promises, wrong, np.arange(200))
-    found = choose(drawn_candidates(np.zeros(4)), judge, None, "EUR")
+    found = certify_cheapest(drawn_candidates(np.zeros(4)), judge, None, "EUR")
     assert (found.name, found.tested, found.planned_on) == ("m0", 2, 0)
 
 
@@ -134,7 +134,7 @@ def test_tests_begin_with_the_dearest_that_is_nearly_as_safe_as_the_safest():
     wrong[0, :6] = wrong[2, :5] = wrong[1, :60] = True
     wrong[2, 100:300] = True
     plan, judge = (drawn_judge(promises, wrong, rows) for rows in (np.arange(100), np.arange(100, 600)))
-    assert choose(drawn_candidates(np.zeros(3)), judge, plan, "EUR").name == "m0"
+    assert certify_cheapest(drawn_candidates(np.zeros(3)), judge, plan, "EUR").name == "m0"
 
 
 # Of frontiers.
@@ -199,7 +199,7 @@ def test_enough_rows_would_certify_four_times_of_five():
 
     wrong = np.zeros((3, 1000), bool)
     wrong[1, :45] = wrong[2, :60] = True
-    found = choose(
+    found = certify_cheapest(
         drawn_candidates(np.zeros(3)), drawn_judge(as_promises("error <= 0.05"), wrong, np.arange(1000)), None, "EUR"
     )
     assert found.name == "m0"
@@ -215,10 +215,10 @@ def test_few_rows_that_are_all_alike_do_not_promise_that_they_are_enough(promise
     rows, wrong = np.arange(12), np.zeros((1, 150), bool)
     candidates = drawn_candidates(np.zeros(1))
     with pytest.raises(BrokenPromiseError, match="with about") as e:
-        choose(candidates, drawn_judge(as_promises(promise), wrong, rows), None, "EUR")
+        certify_cheapest(candidates, drawn_judge(as_promises(promise), wrong, rows), None, "EUR")
     enough = int(re.search(r"with about ([\d,]+) rows", str(e.value))[1].replace(",", ""))
     assert 12 < enough <= 150
-    found = choose(candidates, drawn_judge(as_promises(promise), wrong, np.arange(enough)), None, "EUR")
+    found = certify_cheapest(candidates, drawn_judge(as_promises(promise), wrong, np.arange(enough)), None, "EUR")
     assert found.name == "m0"
 
 

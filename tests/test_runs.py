@@ -32,7 +32,7 @@ from costframe.study import study
 from costframe.study.digests import digest
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
-from costframe.study.events import Task
+from costframe.study.events import FitTask
 from costframe.study.failures import TimeIsUp, UnfinishedError
 from costframe.study.fit_files import pack_fits, unpack_fits
 from costframe.study.progress import silent
@@ -186,7 +186,7 @@ def test_large_tables_have_first_looks(data, tmp_path, monkeypatch):
     assert sorted(point.name for point in quick) == [f"miser-quick-{n + 1}" for n in range(len(quick))]
     assert len(frontier.points) > len(quick)
     whole = Study([Entrant.of("miser", data, FEW)], Division.of_data(data), "roc_auc")
-    trial = whole.trial(Task("miser", first_look=True))
+    trial = whole.trial(FitTask("miser", first_look=True))
     assert (len(trial.train.y), len(trial.stopping.y)) == (75, 25)  # no fit has seen valid, which measures
     known = {row.tobytes() for row in data.part("train").X}
     assert len({row.tobytes() for rows in (trial.train, trial.stopping) for row in rows.X} & known) == 100

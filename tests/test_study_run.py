@@ -8,7 +8,7 @@ import costframe as cf
 from costframe.core.errors import DataError, PluginError
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
-from costframe.study.events import FirstLookTaken, FitAdvanced, FitsStored, Task, TaskEnded, TaskFailed
+from costframe.study.events import FirstLookTaken, FitAdvanced, FitsStored, FitTask, TaskEnded, TaskFailed
 from costframe.study.failures import LATE, UnfinishedError
 from costframe.study.fitted import Fitted
 from costframe.study.progress import TotalProgress
@@ -33,9 +33,9 @@ def fits(algorithm, *scores):
 def test_fits_come_in_the_order_of_candidates_whichever_task_ends_first():
     told = []
     run = a_run(told=told)
-    run.hear(FitAdvanced(Task("miser"), 1, 2, "a fit"))
-    run.hear(TaskEnded(Task("miser"), fits("miser", 0.7, 0.8)))
-    run.hear(TaskEnded(Task("cegb"), fits("cegb", 0.6)))
+    run.hear(FitAdvanced(FitTask("miser"), 1, 2, "a fit"))
+    run.hear(TaskEnded(FitTask("miser"), fits("miser", 0.7, 0.8)))
+    run.hear(TaskEnded(FitTask("cegb"), fits("cegb", 0.6)))
     assert [fitted.point.algorithm for fitted in run.result()] == ["cegb", "miser", "miser"]
     assert [done for done, _, _ in told] == [50, 100, 200]  # of 300
 
@@ -43,11 +43,11 @@ def test_fits_come_in_the_order_of_candidates_whichever_task_ends_first():
 def test_a_first_look_is_shown_until_a_fit_ends_and_references_alone_never_are():
     shown = []
     run = a_run(show=lambda run: shown.append([fitted.point.algorithm for fitted in run.fits()]))
-    run.hear(TaskEnded(Task("boosting-all"), fits("boosting-all", 0.9)))
+    run.hear(TaskEnded(FitTask("boosting-all"), fits("boosting-all", 0.9)))
     run.hear(FitsStored())
     assert shown == []
     run.hear(FirstLookTaken(fits("cegb", 0.5)))
-    run.hear(TaskEnded(Task("miser"), fits("miser", 0.7)))
+    run.hear(TaskEnded(FitTask("miser"), fits("miser", 0.7)))
     run.hear(FitsStored())
     assert shown == [["cegb", "boosting-all"], ["miser", "boosting-all"]]
 
@@ -55,15 +55,15 @@ def test_a_first_look_is_shown_until_a_fit_ends_and_references_alone_never_are()
 def test_an_error_is_told_or_raised_but_not_that_of_a_reference():
     failures, error = [], DataError("rows lack a class")
     with pytest.raises(DataError, match="lack a class"):
-        a_run().hear(TaskFailed(Task("cegb"), error))
+        a_run().hear(TaskFailed(FitTask("cegb"), error))
     run = a_run()
-    run.hear(TaskFailed(Task("boosting-all"), error))
-    run.hear(TaskFailed(Task("cegb", first_look=True), error))
-    run.hear(TaskEnded(Task("cegb"), fits("cegb", 0.6)))
+    run.hear(TaskFailed(FitTask("boosting-all"), error))
+    run.hear(TaskFailed(FitTask("cegb", first_look=True), error))
+    run.hear(TaskEnded(FitTask("cegb"), fits("cegb", 0.6)))
     assert len(run.result()) == 1
     run = a_run(failed=lambda *failure: failures.append(failure))
     for label in ("miser", "cegb"):
-        run.hear(TaskFailed(Task(label), DataError(f"{label} failed")))
+        run.hear(TaskFailed(FitTask(label), DataError(f"{label} failed")))
     assert [label for label, _ in failures] == ["miser", "cegb"]
     with pytest.raises(PluginError, match=r"nothing could be fitted: algorithm 'cegb': .*; algorithm 'miser': "):
         run.result()
@@ -73,6 +73,6 @@ def test_where_time_was_up_there_is_the_first_look():
     run = a_run()
     run.hear(FirstLookTaken(fits("cegb", 0.5)))
     for label in ("cegb", "miser", "boosting-all"):
-        run.hear(TaskFailed(Task(label), UnfinishedError(LATE)))
+        run.hear(TaskFailed(FitTask(label), UnfinishedError(LATE)))
     assert [fitted.point.score for fitted in run.result()] == [0.5]
     assert np.isinf(run.study.ends)

@@ -39,10 +39,10 @@ import costframe as cf
 from costframe.study.all_fits import fit_all
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
-from costframe.study.events import Task
+from costframe.study.events import FitTask
 from costframe.study.paths import has_path
 from costframe.study.progress import silent
-from costframe.study.settings import Plan
+from costframe.study.settings import StudyPlan
 from costframe.study.study import Study
 from harness.gdfs_points import gdfs_points
 from harness.points import measure
@@ -79,8 +79,8 @@ def fit_algorithm(data: Dataset, split: int, name: str, keep: Path | None) -> li
     if name in SMALLER_LEAVES:
         settings["min_samples_leaf"] = least_leaf(data)
     study = Study([Entrant.of(name, data, settings)], Division.of_data(data, None), SCORES[data.name])
-    trial = study.trial(Task(name))
-    found = fit_all(trial, Plan(points=POINTS if has_path(trial) else None), silent)
+    trial = study.trial(FitTask(name))
+    found = fit_all(trial, StudyPlan(points=POINTS if has_path(trial) else None), silent)
     found = [evolve(each, model=None) for each in found]
     if kept is not None:
         kept.write_bytes(pickle.dumps(found))

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from costframe.choices.buys import Buy, next_buys
 from costframe.choices.figures import describe_worth, figures_of
 from costframe.choices.frontier import Frontier
-from costframe.choices.promised import check_promised, hold_out
+from costframe.choices.promised import check_promised, hold_out_for_promise
 from costframe.choices.sentences import describe_useless_budget
 from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_number, needed
@@ -28,13 +28,13 @@ from costframe.core.errors import ParameterError, printable, shown
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.promises.promise import as_promises
-from costframe.study.division import GivenRows
+from costframe.study.division import StudyData
 from costframe.study.fit_estimators import fit_estimators
 from costframe.study.progress import Progress as ProgressCallback
 from costframe.study.progress import silent
 from costframe.study.rows import StudyRows
 from costframe.study.score_choice import KINDS
-from costframe.study.settings import Plan, Settings
+from costframe.study.settings import StudyPlan, StudySettings
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
 
@@ -198,7 +198,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         settings = self._check_settings()
         if self.promise is None and any(given is not None for given in (X_promise, y_promise, groups_promise)):
             raise ParameterError("X_promise: has no effect without a promise")
-        rows = GivenRows(
+        rows = StudyData(
             StudyRows.of(X, y, sample_weight, qid, groups=groups),
             StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val),
         )
@@ -212,7 +212,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("minimize: the bill needs prices with errors; see `CostModel.of`")
         return self._keep_best() if held is None or rows.valid is None else self._keep_promise(held, rows.valid)
 
-    def _check_settings(self) -> Settings:
+    def _check_settings(self) -> StudySettings:
         """Return the settings of the comparison; refuse wrong parameters of the search."""
         check_choice("minimize", self.minimize, ("bill", None))
         check_number("verbose", self.verbose, whole=True)
@@ -224,8 +224,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("promise: is kept at the least cost; leave out budget and minimize")
         if self.budget is None and not self.minimize and self.promise is None:
             raise ParameterError("budget: expected a number >= 0, got None")
-        return Settings(
-            plan=Plan(self.tradeoffs, self.points, self.budget),
+        return StudySettings(
+            plan=StudyPlan(self.tradeoffs, self.points, self.budget),
             scoring=self.scoring,
             cv=self.cv,
             validation_fraction=self.validation_fraction,
@@ -234,14 +234,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             time_limit=self.time_limit,
         )
 
-    def _hold_out(self, rows: GivenRows, held: StudyRows | None) -> tuple[GivenRows, StudyRows]:
+    def _hold_out(self, rows: StudyData, held: StudyRows | None) -> tuple[StudyData, StudyRows]:
         """Return rows for the search, and those that certify the promise; refuse promises that these have not."""
         promises = as_promises(self.promise)
         if any(part is not None and part.weight is not None for part in (rows.train, rows.valid)):
             raise ParameterError("sample_weight: a promise counts each row once; leave out weights")
         task = get_tags(_models(self.estimator)[0]).estimator_type
         shares = self.promise_fraction, self.validation_fraction
-        rows, held = hold_out(rows, held, shares, self.random_state, classes=task == "classifier")
+        rows, held = hold_out_for_promise(rows, held, shares, self.random_state, classes=task == "classifier")
         check_promised(promises, held, TASK_OF.get(task, "ranking"), has_bills=True)
         return rows, held
 

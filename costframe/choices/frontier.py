@@ -23,14 +23,14 @@ from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.files import write_together
 from costframe.core.machine import thread_count
 from costframe.datasets import Dataset
-from costframe.study.division import GivenRows
+from costframe.study.division import StudyData
 from costframe.study.fit_estimators import fit_estimators
 from costframe.study.fitted import Fitted, SavedModel, StudyResult
 from costframe.study.objective import objective_of
 from costframe.study.points import Point
 from costframe.study.progress import Progress
 from costframe.study.rows import StudyRows
-from costframe.study.settings import Plan, Settings, check_directory, read_data
+from costframe.study.settings import StudyPlan, StudySettings, check_run_options, read_data
 from costframe.study.study_run import StudyRun
 from costframe.study.sweep import Sweep
 
@@ -181,8 +181,8 @@ class Frontier(Choices):
         PluginError
             If an algorithm raises another exception, which is the cause; the text names the algorithm and its plugin.
         """
-        data, plan = read_data(data), Plan(tradeoffs, points, budget)
-        check_directory(directory, time_limit, resume=resume)
+        data, plan = read_data(data), StudyPlan(tradeoffs, points, budget)
+        check_run_options(directory, time_limit, resume=resume)
         check_functions(progress=progress, failed=failed, interim=interim)
         check_mapping("parameters", parameters)
         thread_count(n_jobs)  # refuses what is no number
@@ -282,8 +282,8 @@ class Frontier(Choices):
         CostframeError
             If an argument is wrong, an estimator refuses the data, or no fit has ended in time.
         """
-        settings = Settings(
-            plan=Plan(tradeoffs, points, budget),
+        settings = StudySettings(
+            plan=StudyPlan(tradeoffs, points, budget),
             scoring=scoring,
             cv=cv,
             validation_fraction=validation_fraction,
@@ -292,7 +292,7 @@ class Frontier(Choices):
             time_limit=time_limit,
         )
         check_functions(progress=progress, failed=failed)
-        rows = GivenRows(
+        rows = StudyData(
             StudyRows.of(X, y, sample_weight, qid, groups=groups),
             StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val),
             StudyRows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test"),

@@ -18,7 +18,7 @@ from costframe.core.stages.stages import Answer
 from costframe.core.tables.frames import column_names, is_arrow, select_columns
 from costframe.core.terms.classes import places
 from costframe.promises.cascades import DOUBTS, can_defer, can_follow, cascade
-from costframe.promises.choose import Candidate, Judge, safety_of
+from costframe.promises.choose import Certifier, PromiseCandidate, safety_of
 from costframe.promises.promise import OF_OTHER, Promise
 from costframe.promises.sample import Sample, check_task
 from costframe.study.points import Point
@@ -57,7 +57,7 @@ class ModelPool:
     """Models of a frontier, and their classes; None for a regression."""
 
     frontier: Points
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PromiseCandidate, ...]
     classes: Any
 
     @classmethod
@@ -119,7 +119,7 @@ class ModelPool:
             raise DataError(f"promise {shown(str(promise))}: {str(error).removeprefix('y: ')}") from None
 
 
-def reader_of(frontier: Points) -> FittedEstimator:
+def make_row_reader(frontier: Points) -> FittedEstimator:
     """Return a model that reads all that models of a frontier read, to read rows for them; refuse unlike columns."""
     models = [candidate.make() for candidate in ModelPool.of(frontier).candidates]
     first = models[0].predictor_
@@ -137,7 +137,7 @@ def reader_of(frontier: Points) -> FittedEstimator:
     return FittedEstimator(StageTree(bank, (answer,), classes=first.classes), decimal=decimal)
 
 
-def cascades_of(candidates: Sequence[Candidate], judge: Judge) -> list[Candidate]:
+def cascades_of(candidates: Sequence[PromiseCandidate], judge: Certifier) -> list[PromiseCandidate]:
     """Return cascades of cheap models with the safest one on the plan that can follow them."""
     cheap = [candidate for candidate in candidates if can_defer(candidate.make().predictor_)]
     if not cheap:
@@ -159,7 +159,7 @@ def cascades_of(candidates: Sequence[Candidate], judge: Judge) -> list[Candidate
         first = candidate.make().predictor_
         if can_follow(last, first):
             cascades += [
-                Candidate(
+                PromiseCandidate(
                     f"{candidate.name}, then {safe.name} within {doubt:g}",
                     candidate.cost,
                     functools.cache(lambda first=first, doubt=doubt: FittedEstimator(cascade(first, last, doubt))),
@@ -179,8 +179,10 @@ def _column(X: Any, name: str) -> Any:
     return X[name].to_numpy() if is_arrow(X) else np.asarray(X[name])
 
 
-def _candidate(frontier: Points, point: Point) -> Candidate:
-    return Candidate(point.name, point.cost, functools.cache(lambda: _as_estimator(frontier.model(point))), point)
+def _candidate(frontier: Points, point: Point) -> PromiseCandidate:
+    return PromiseCandidate(
+        point.name, point.cost, functools.cache(lambda: _as_estimator(frontier.model(point))), point
+    )
 
 
 def _as_estimator(model: Any) -> Any:

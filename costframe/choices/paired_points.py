@@ -11,8 +11,8 @@ from costframe.choices.intervals import Difference
 from costframe.core.arrays import F8
 from costframe.core.checks import as_items
 from costframe.core.errors import ParameterError, quote_names, shown, suggestion
-from costframe.study.estimates import difference_error, of_bill, paired_error, product
-from costframe.study.points import Point, best_first
+from costframe.study.estimates import difference_error, dot, of_bill, paired_error
+from costframe.study.points import Point, score_and_cost
 
 
 @frozen(eq=False)
@@ -69,14 +69,14 @@ class PairedPoints:
         place, variance = self.place(point), point.cost_error**2 + point.score_error**2
         moved, spent = (known[place] if known else None for known in (self.influences, self.spent))
         if moved is not None and spent is not None:
-            variance -= 2 * product(moved[len(moved) - len(spent) :], spent)
+            variance -= 2 * dot(moved[len(moved) - len(spent) :], spent)
         return math.sqrt(max(variance, 0.0))
 
     def difference_error(self, one: Point, other: Point) -> float:
         """Return the standard error of the difference of two scores; without influences, the better one's error."""
         first, second = self.influence(one), self.influence(other)
         if first is None or second is None:
-            return max(one, other, key=best_first).score_error
+            return max(one, other, key=score_and_cost).score_error
         return difference_error(first, second)
 
     def difference(self, one: Point, other: Point) -> Difference:
@@ -106,7 +106,7 @@ class PairedPoints:
 
     def constant(self) -> Point | None:
         """Return the best point that reads no feature, if there is one."""
-        return max((point for point in self.points if not point.n_features), key=best_first, default=None)
+        return max((point for point in self.points if not point.n_features), key=score_and_cost, default=None)
 
     @cached_property
     def above_constant(self) -> frozenset[Point]:

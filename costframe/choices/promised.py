@@ -11,10 +11,10 @@ from costframe.choices.model_pool import ModelPool, cascades_of, refuse_rankings
 from costframe.core.checks import check_flag
 from costframe.core.errors import ParameterError, shown
 from costframe.promises.certified import Certified
-from costframe.promises.choose import Judge, choose
+from costframe.promises.choose import Certifier, certify_cheapest
 from costframe.promises.promise import Promise, as_promises
 from costframe.promises.sample import check_task
-from costframe.study.division import GivenRows
+from costframe.study.division import StudyData
 from costframe.study.rows import StudyRows, check_groups
 from costframe.study.settings import check_share, is_real_number
 
@@ -54,16 +54,16 @@ def certify(
         planned = planned.split(_MOST_PLANNED / planned.n_units, 0)[0]
     if planned is None or not planned.has_classes(promises):
         points = set(frontier.non_dominated())
-        listed = [each for each in pool.candidates if each.point in points] or pool.candidates
-        return choose(listed, Judge(promises, rows), None, frontier.unit)
-    judge = Judge(promises, planned)
+        listed = [candidate for candidate in pool.candidates if candidate.point in points] or pool.candidates
+        return certify_cheapest(listed, Certifier(promises, rows), None, frontier.unit)
+    judge = Certifier(promises, planned)
     further = cascades_of(pool.candidates, judge) if cascades else []
-    return choose([*pool.candidates, *further], Judge(promises, rows), judge, frontier.unit)
+    return certify_cheapest([*pool.candidates, *further], Certifier(promises, rows), judge, frontier.unit)
 
 
-def hold_out(
-    given: GivenRows, held: StudyRows | None, shares: tuple[float, float], seed: Any, *, classes: bool
-) -> tuple[GivenRows, StudyRows]:
+def hold_out_for_promise(
+    given: StudyData, held: StudyRows | None, shares: tuple[float, float], seed: Any, *, classes: bool
+) -> tuple[StudyData, StudyRows]:
     """Return rows to train on and to validate on, and those to certify a promise on, which are held out first.
 
     `shares` are those of the rows to hold out for a promise, and of the others for validation, where there are none.
@@ -79,7 +79,7 @@ def hold_out(
     if valid is None:
         check_share("validation_fraction", shares[1])
         rows, valid = map(rows.take, rows.hold_out(shares[1], seed, classes=classes))
-    return GivenRows(rows, valid), held
+    return StudyData(rows, valid), held
 
 
 def _rows_of_plan(plan: Any) -> StudyRows:

@@ -10,7 +10,7 @@ from costframe.choices.criterion import Criterion
 from costframe.choices.intervals import Difference, score_interval
 from costframe.choices.paired_points import PairedPoints
 from costframe.core.errors import ParameterError
-from costframe.study.points import Point, best_first
+from costframe.study.points import Point, score_and_cost
 from costframe.study.settings import check_share, is_real_number
 from costframe.training.error_costs import ERROR_COST
 
@@ -53,7 +53,7 @@ class ScoreCriterion(Criterion):
         constants = [point for point in points if not point.n_features]
         if constants:
             if self.paired.above_constant.isdisjoint(points):
-                return max(constants, key=best_first)
+                return max(constants, key=score_and_cost)
             points = [point for point in points if point.n_features]
         best = max(points, key=self.rank)
         cheapest_first = sorted([best, *points], key=lambda point: (point.cost, -point.score))

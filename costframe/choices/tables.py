@@ -16,7 +16,7 @@ from costframe.study.points import Point
 MOST_ROWS = 6  # of a table of the frontier
 
 
-def distinct(frontier: Choices) -> tuple[Point, ...]:
+def distinct_points(frontier: Choices) -> tuple[Point, ...]:
     """Return the points without those of a model that another point has, and with one of the constants.
 
     Two points have the same model if their costs, numbers of features, and scores or influences are equal to the last

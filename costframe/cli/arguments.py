@@ -61,6 +61,7 @@ def until(_context: click.Context, _option: click.Parameter, value: str | None) 
         raise ParameterError(f"--until: expected 'class' or a number, got {value!r}") from None
 
 
+# Options stand together, below the functions that read them.
 cv_option = click.option(
     "--cv", type=click.IntRange(0), metavar="N",
     help="Estimate scores on N folds of train and valid, with a further fit for each; 0 uses valid alone. [default: 5 "

@@ -9,11 +9,11 @@ import numpy as np
 from attrs import evolve
 
 from costframe.cli.fit_checks import check_fit
-from costframe.cli.given_model import GivenModel, open_model
+from costframe.cli.given_model import PricedModel, open_model
 from costframe.cli.labelled_rows import open_labelled
 from costframe.cli.model_rows import open_blocks
 from costframe.cli.reading import ReadingOptions
-from costframe.cli.scoring import Answers, Scored, choose, score_report
+from costframe.cli.scoring import AnswerBlocks, Scored, resolve_score, score_report
 from costframe.core.arrays import F8
 from costframe.core.cost.report import CostReport
 from costframe.core.display import compare_cost, milliseconds
@@ -46,7 +46,10 @@ def cost(
         report, scored = evaluate_cost(given, blocks, acquisition=acquisition), None
     else:
         rows = open_labelled(given, data, reading)
-        answers, chosen = Answers(given.fitted, given.prices), choose(given.fitted, rows.task, rows.score, score)
+        answers, chosen = (
+            AnswerBlocks(given.fitted, given.prices),
+            resolve_score(given.fitted, rows.task, rows.score, score),
+        )
         report = evaluate_cost(given, rows.blocks, answers, acquisition=acquisition)
         report, scored = score_report(answers, report, rows.labels(), chosen)
     console = output()
@@ -54,7 +57,9 @@ def cost(
     console.finish()
 
 
-def evaluate_cost(model: GivenModel, blocks: Iterable[F8], answers: Answers | None = None, **how: Any) -> CostReport:
+def evaluate_cost(
+    model: PricedModel, blocks: Iterable[F8], answers: AnswerBlocks | None = None, **how: Any
+) -> CostReport:
     """Return the cost of rows in blocks; where prices have times, with latencies of at most 20,000 evenly spaced.
 
     It adds the answers of each block to `answers`, if these are asked for.

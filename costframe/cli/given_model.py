@@ -17,7 +17,7 @@ from costframe.core.storage.loading import is_saved, load_fitted
 
 
 @frozen(eq=False)
-class GivenModel:
+class PricedModel:
     """A model with the prices to use, and its name in errors, the path that the command was given."""
 
     path: str
@@ -29,12 +29,12 @@ class GivenModel:
         """The model itself, without labels' types and the decimal sign."""
         return self.fitted.predictor_
 
-    def ended_by(self, until: float | str | None) -> GivenModel:
+    def ended_by(self, until: float | str | None) -> PricedModel:
         """Return the model whose rows end early, as `--until` says."""
         return self if until is None else evolve(self, fitted=certain(self.fitted, until))
 
 
-def open_model(path: str, costs: str | None, *, uniform: bool = False) -> GivenModel:
+def open_model(path: str, costs: str | None, *, uniform: bool = False) -> PricedModel:
     """Load or adopt a model for the columns that it reads, with the prices in the file `costs`, else its own.
 
     With `uniform`, every feature of a model without prices costs one.
@@ -54,7 +54,7 @@ def open_model(path: str, costs: str | None, *, uniform: bool = False) -> GivenM
     if prices is None:
         raise ParameterError(f"{path} holds no prices: give them with --costs")
     _check_prices(prices, fitted.predictor_, path, costs or "its prices")
-    return GivenModel(path, fitted, prices)
+    return PricedModel(path, fitted, prices)
 
 
 def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:

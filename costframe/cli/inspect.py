@@ -15,7 +15,7 @@ from costframe.cli.outputs import check_apart, check_file, check_overwrite
 from costframe.cli.reading import ReadingOptions
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.files import write_atomically
-from costframe.report.model_facts import describe_model, facts_table
+from costframe.report.model_facts import facts_table, list_model_facts
 from costframe.report.model_page import model_page
 from costframe.report.page import render_page
 from costframe.training.console import output as make_console
@@ -38,7 +38,7 @@ def inspect(model: str, data: str | None, *, reading: ReadingOptions, output: Pa
     if rows is not None and not len(rows):
         raise ParameterError(f"{data}: expected rows, got none")
     report = None if rows is None else evaluate_cost(given, [rows])
-    facts = describe_model(given.fitted, given.prices)
+    facts = list_model_facts(given.fitted, given.prices)
     console = make_console()
     if output is not None:
         used = "" if rows is None else f"{format_count(len(rows), 'row')} of {data}" + (f", {part}" if part else "")

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from costframe.cli.given_data import is_file, load_named, read_file, refuse_for_named
-from costframe.cli.given_model import GivenModel
+from costframe.cli.given_model import PricedModel
 from costframe.cli.model_rows import features_of, open_blocks
 from costframe.cli.reading import FURTHER, ReadingOptions
 from costframe.core.arrays import F8, I8
@@ -82,7 +82,7 @@ class _Run:
             )
 
 
-def open_labelled(model: GivenModel, data: str, reading: ReadingOptions, others: tuple[str, ...] = ()) -> LabelledRows:
+def open_labelled(model: PricedModel, data: str, reading: ReadingOptions, others: tuple[str, ...] = ()) -> LabelledRows:
     """Open the rows of DATA, or of a part of it, with their labels, and of a file `others`, columns with classes.
 
     A part of a model in the folder of a run is that of the run's table, however that was split; its groups, if it had
@@ -120,7 +120,7 @@ def open_labelled(model: GivenModel, data: str, reading: ReadingOptions, others:
 
 
 def _open_file(
-    model: GivenModel, data: str, reading: ReadingOptions, others: tuple[str, ...], score: str | None
+    model: PricedModel, data: str, reading: ReadingOptions, others: tuple[str, ...], score: str | None
 ) -> LabelledRows:
     """Open the rows of a file, block by block; of a part, those that its column ``split`` names."""
     target = str(reading.target)
@@ -149,7 +149,7 @@ class _FileRows:
     """Rows of a file, whose columns beside features are kept while the blocks are read."""
 
     file: TableFile
-    model: GivenModel
+    model: PricedModel
     data: str
     reading: ReadingOptions
     task: str
@@ -178,7 +178,7 @@ class _FileRows:
         return {name: pa.chunked_array([block[name] for block in self.copied]) for name in names}
 
 
-def _without_features(y: NDArray[Any], qid: I8 | None, groups: I8 | None, model: GivenModel, data: str) -> StudyRows:
+def _without_features(y: NDArray[Any], qid: I8 | None, groups: I8 | None, model: PricedModel, data: str) -> StudyRows:
     """Return rows with labels as the model has them."""
     return StudyRows(np.empty((len(y), 0)), _match(y, model, data), None, qid, groups)
 
@@ -192,7 +192,7 @@ def _check_columns(names: Sequence[str], wanted: Sequence[str], what: Mapping[st
             )
 
 
-def _match(y: NDArray[Any], model: GivenModel, data: str) -> NDArray[Any]:
+def _match(y: NDArray[Any], model: PricedModel, data: str) -> NDArray[Any]:
     """Return labels as the model has them: numbers by value, all others as they are written; refuse unknown ones."""
     if model.fitted.kind != "classifier":
         return np.asarray(y, np.float64)

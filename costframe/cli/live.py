@@ -18,9 +18,9 @@ import numpy as np
 from attrs import frozen
 
 from costframe.cli.exits import end_interrupted, print_error
-from costframe.cli.given_model import GivenModel
+from costframe.cli.given_model import PricedModel
 from costframe.cli.kept_rows import KeptRows
-from costframe.cli.live_answers import columns_of, record_of
+from costframe.cli.live_answers import record_of, tabulate_records
 from costframe.cli.live_keys import Keys
 from costframe.core.errors import ParameterError, UnknownValuesWarning, format_count, printable, quote_names, shown
 from costframe.core.files import open_atomically
@@ -38,7 +38,7 @@ DEGRADED, UNANSWERED = 3, 4  # exit statuses
 class LiveRun:
     """A run over keys: each row that ends is kept beside the output, which is written when all have ended."""
 
-    model: GivenModel
+    model: PricedModel
     # sources, keys, output: files
     sources: Path
     keys: Path
@@ -50,7 +50,7 @@ class LiveRun:
     allow_unknown: bool = False  # whether most rows may have labels that the model does not know, or none a value
 
     @property
-    def kept(self) -> Path:
+    def unfinished(self) -> Path:
         """The file of rows that have ended."""
         return self.output.with_name(f"{self.output.name}.part")
 
@@ -60,27 +60,27 @@ class LiveRun:
         with Sources.load(self.sources, self.model.prices) as sources:
             keys = Keys.read(self.keys, sources)
             self._columns(keys, [])  # before anything is paid
-            kept = KeptRows(self.kept, self._digest(keys))
-            records = kept.read(resume=resume, force=force)
+            ended_rows = KeptRows(self.unfinished, self._digest(keys))
+            records = ended_rows.read(resume=resume, force=force)
             print_error(keys.note)
             left, ended = [i for i in range(len(keys.rows)) if i not in records], SourcesSummary()
             try:
-                with kept.open(records) as file:
+                with ended_rows.open(records) as file:
                     for i, record in self._predict(sources, keys, left, ended):
                         records[i] = record
-                        kept.add(file, i, record)
+                        ended_rows.add(file, i, record)
             except KeyboardInterrupt:
                 rows = f"{len(records):,} of {format_count(len(keys.rows), 'row')}"
-                end_interrupted(f"interrupted, {rows} are kept in {self.kept}; add --resume to go on")
+                end_interrupted(f"interrupted, {rows} are kept in {self.unfinished}; add --resume to go on")
             except Exception as error:
                 if isinstance(error, OSError):  # of a disk; sources raise none here
-                    error.filename = error.filename or str(self.kept)
+                    error.filename = error.filename or str(self.unfinished)
                 if not records:
-                    self.kept.unlink(missing_ok=True)
+                    self.unfinished.unlink(missing_ok=True)
                 raise
             ended.add(SourcesSummary.of(sources))
         self._write(keys, [records[i] for i in range(len(keys.rows))])
-        self.kept.unlink(missing_ok=True)
+        self.unfinished.unlink(missing_ok=True)
         return self._close(list(records.values()), ended)
 
     def _check_files(self) -> None:
@@ -90,14 +90,14 @@ class LiveRun:
             self.sources.resolve(): "--source",
             self.keys.resolve(): "--keys",
         }
-        for option, path in (("--output", self.output), ("--output", self.kept), ("--log", self.log)):
+        for option, path in (("--output", self.output), ("--output", self.unfinished), ("--log", self.log)):
             if path is not None and (other := taken.setdefault(path.resolve(), option)) is not option:
                 raise ParameterError(f"{option} {path}: expected another file than that of {other}")
 
     def _columns(self, keys: Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the columns of the output besides the keys; refuse keys whose columns have their names."""
         check_writable(keys.columns, self.output.suffix.lower())
-        columns = columns_of(self.model.fitted, records, names_acquired=self.names_acquired)
+        columns = tabulate_records(self.model.fitted, records, names_acquired=self.names_acquired)
         if twice := [name for name in columns if name in keys.columns]:
             raise ParameterError(f"--keys {quote_names(twice)}: the predictions have a column of this name")
         return columns

@@ -11,7 +11,7 @@ import pyarrow as pa
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.prediction import Prediction
 from costframe.core.terms.classes import both_classes
-from costframe.sources.logs import to_plain
+from costframe.sources.logs import as_json
 
 _MONEY = {
     "cost": pa.float64(), "failed_cost": pa.float64(), "rounds": pa.int64(), "reason": pa.string(), "error": pa.string()
@@ -23,14 +23,14 @@ def record_of(end: Prediction | Exception) -> dict[str, Any]:
     if not isinstance(end, Prediction):
         paid = {name: getattr(end, name, 0.0) for name in ("cost", "failed_cost")}
         return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end), "acquired": []}
-    value = to_plain(np.asarray(end.value).tolist())
+    value = as_json(np.asarray(end.value).tolist())
     money = {"cost": end.cost, "failed_cost": end.failed_cost, "rounds": end.rounds}
     degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
     ended = {"reason": end.reason, "error": None, "acquired": list(end.acquired)}
     return {"value": value, "label": end.label, **money, **ended} | ({"degraded": True} if degraded else {})
 
 
-def columns_of(fitted: FittedEstimator, records: list[dict[str, Any]], *, names_acquired: bool) -> dict[str, Any]:
+def tabulate_records(fitted: FittedEstimator, records: list[dict[str, Any]], *, names_acquired: bool) -> dict[str, Any]:
     """Return the columns of records: predictions, costs, and the acquired features of each row if asked for."""
     columns = _predictions(fitted, records)
     columns |= {name: pa.array([record[name] for record in records], kind) for name, kind in _MONEY.items()}

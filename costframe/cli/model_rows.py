@@ -9,7 +9,7 @@ import numpy as np
 
 from costframe.cli.exits import print_error
 from costframe.cli.given_data import is_file, load_named, refuse_for_named
-from costframe.cli.given_model import GivenModel
+from costframe.cli.given_model import PricedModel
 from costframe.cli.reading import ReadingOptions
 from costframe.core.arrays import F8
 from costframe.core.errors import DataError, ParameterError, quote_names
@@ -20,7 +20,7 @@ from costframe.datasets.table_files import TableFile
 
 
 def open_blocks(
-    data: str, model: GivenModel, reading: ReadingOptions, keep: tuple[str, ...] = ()
+    data: str, model: PricedModel, reading: ReadingOptions, keep: tuple[str, ...] = ()
 ) -> Iterator[tuple[F8, dict[str, Any]]]:
     """Yield rows of a file or data set for a model, float64 (rows, d), and columns to copy, block by block.
 
@@ -43,12 +43,12 @@ def open_blocks(
     yield from rows.blocks()
 
 
-def open_rows(data: str, model: GivenModel, reading: ReadingOptions) -> F8:
+def open_rows(data: str, model: PricedModel, reading: ReadingOptions) -> F8:
     """Read the rows of a file or data set for a model, float64 (rows, d); see `open_blocks`."""
     return np.concatenate([X for X, _ in open_blocks(data, model, reading)])
 
 
-def features_of(dataset: Dataset, model: GivenModel, data: str) -> F8:
+def features_of(dataset: Dataset, model: PricedModel, data: str) -> F8:
     """Return the columns of a data set that a model reads, float64 (n, d); refuse it if one does not fit."""
     predictor = model.predictor
     missing = [name for name in predictor.feature_names if name not in dataset.feature_names]

@@ -16,7 +16,7 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from costframe.cli.exits import name_written_files
-from costframe.cli.given_model import GivenModel, open_model
+from costframe.cli.given_model import PricedModel, open_model
 from costframe.cli.live import LiveRun
 from costframe.cli.live_answers import name_acquired
 from costframe.cli.model_rows import check_error_prices, open_blocks
@@ -123,7 +123,7 @@ def _write_blocks(
 class _Predictions:
     """Predictions of blocks of rows, and the sums of their costs."""
 
-    model: GivenModel
+    model: PricedModel
     limits: dict[str, Any]
     names_acquired: bool  # whether a column names the features of each row
     rows: int = 0

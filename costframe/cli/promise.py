@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from costframe.choices import Frontier
-from costframe.choices.model_pool import reader_of
+from costframe.choices.model_pool import make_row_reader
 from costframe.cli.exits import name_written_files
 from costframe.cli.given_data import is_file
-from costframe.cli.given_model import GivenModel
+from costframe.cli.given_model import PricedModel
 from costframe.cli.labelled_rows import open_labelled
 from costframe.cli.outputs import check_apart, check_file, check_overwrite
 from costframe.cli.promised import describe, read_promises, write_certified
@@ -41,8 +41,8 @@ def promise(
         check_file(output)
         check_overwrite([output], force=force)
     frontier = Frontier.load(directory)
-    reader = reader_of(frontier)
-    model = GivenModel(
+    reader = make_row_reader(frontier)
+    model = PricedModel(
         str(directory), reader, CostModel.uniform(reader.predictor_.feature_names)
     )  # prices are not asked
     X, y, groups, promises = _read(frontier, model, data, reading, promises)
@@ -60,7 +60,7 @@ def promise(
 
 
 def _read(
-    frontier: Frontier, model: GivenModel, data: str, reading: ReadingOptions, promises: tuple[Promise, ...]
+    frontier: Frontier, model: PricedModel, data: str, reading: ReadingOptions, promises: tuple[Promise, ...]
 ) -> tuple[Any, Any, Any, tuple[Promise, ...]]:
     """Read the rows of DATA for all models of a frontier, and the columns that promises are about."""
     if not is_file(data):

@@ -112,4 +112,5 @@ def first_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return reading_options("costs", help=about)(reading_options("target")(command))
 
 
+# Stands below the functions that it names.
 further_options = reading_options(*FURTHER)

@@ -62,7 +62,7 @@ class Scored:
         console.print(mistakes_table(self.confusion, self.classes, width=console.width))
 
 
-def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | None) -> str | LibraryScore:
+def resolve_score(fitted: FittedEstimator, task: str, of_run: str | None, score: str | None) -> str | LibraryScore:
     """Return the score to use: the one given, that of the run that fitted the model, or the task's own."""
     n_classes = len(fitted.classes_) if fitted.kind == "classifier" else 0
     if score is None and of_run is not None:
@@ -80,7 +80,7 @@ def choose(fitted: FittedEstimator, task: str, of_run: str | None, score: str | 
 
 
 @define(eq=False)
-class Answers:
+class AnswerBlocks:
     """The answers for rows, block by block, to be scored with labels that come at the end."""
 
     fitted: FittedEstimator
@@ -110,7 +110,7 @@ class Answers:
 
 
 def score_report(
-    answers: Answers, report: CostReport, rows: StudyRows, score: str | LibraryScore
+    answers: AnswerBlocks, report: CostReport, rows: StudyRows, score: str | LibraryScore
 ) -> tuple[CostReport, Scored]:
     """Score answers for rows, whose features are not asked, count mistakes, and add their costs to the report."""
     fitted, predictions = answers.fitted, np.concatenate(answers.predictions)

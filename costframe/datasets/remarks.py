@@ -34,7 +34,7 @@ def describe_columns(X: F8, names: Sequence[str], ids: Mapping[str, IdColumn]) -
     return notes
 
 
-def describe_few_rows(data: Dataset) -> str | None:
+def remark_on_few_rows(data: Dataset) -> str | None:
     """Return a remark on parts with few rows, few of a class, or few queries; None if all have enough."""
     few = [text for part in PARTS if (text := _describe_few(data, part))]
     return f"few rows: {', '.join(few)}; scores on so few say little" if few else None

@@ -22,7 +22,7 @@ from costframe.datasets.leaks import find_leaks
 from costframe.datasets.outline import Outline, outline
 from costframe.datasets.parts import QID, SPLIT, Kinds, check_parts, count_cut, split_rows
 from costframe.datasets.reading import Reading
-from costframe.datasets.remarks import describe_columns, describe_few_rows
+from costframe.datasets.remarks import describe_columns, remark_on_few_rows
 from costframe.datasets.table_files import TableFile
 
 
@@ -199,7 +199,7 @@ def _make_dataset(table: Mapping[str, Any], draft: _Draft, features: Features) -
         categorical=features.categorical,
         notes=[*rest.notes, *features.notes, *describe_columns(features.X, costs.names, draft.ids)],
     )
-    few = describe_few_rows(data)
+    few = remark_on_few_rows(data)
     notes = [*data.notes, *find_leaks(data, *_whose(table, draft, rest)), *([few] if few else [])]
     return evolve(data, notes=tuple(notes), dates=features.dates)
 

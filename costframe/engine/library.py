@@ -169,5 +169,6 @@ def _require_memory(code: int, *_: object) -> int:
     return code
 
 
+# Stands below its class.
 core = Library.load(_CORE, "costframe.engine")
 bind, bind_step, struct, constants, level = core.bind, core.bind_step, core.struct, core.constants, core.level

@@ -30,7 +30,7 @@ class BrokenPromiseError(CostframeError):
 
 
 @frozen(eq=False)
-class Candidate:
+class PromiseCandidate:
     """A model that may keep promises; `make` returns its fitted estimator, `cost` is the study's estimate."""
 
     name: str
@@ -39,13 +39,13 @@ class Candidate:
     point: Any = None
 
 
-def ask_model(candidate: Candidate, sample: Sample, bill: bool) -> Answers:
+def ask_model(candidate: PromiseCandidate, sample: Sample, bill: bool) -> Answers:
     """Return what a candidate's model answers for a sample."""
     return Answers.of(candidate.make(), sample, bill=bill)
 
 
 @frozen(eq=False)
-class Judge:
+class Certifier:
     """Promises, and the losses of candidates on one sample; `ask` returns the answers of a candidate."""
 
     promises: tuple[Promise, ...]
@@ -53,15 +53,15 @@ class Judge:
     ask: Callable[[Any, Sample, bool], Answers] = ask_model
     known: dict[str, tuple[Answers, tuple[Losses, ...]]] = field(factory=dict)
 
-    def answers(self, candidate: Candidate) -> Answers:
+    def answers(self, candidate: PromiseCandidate) -> Answers:
         """Return what a candidate answers for the sample."""
         return self._judged(candidate)[0]
 
-    def losses(self, candidate: Candidate) -> tuple[Losses, ...]:
+    def losses(self, candidate: PromiseCandidate) -> tuple[Losses, ...]:
         """Return the losses of a candidate, for each promise."""
         return self._judged(candidate)[1]
 
-    def _judged(self, candidate: Candidate) -> tuple[Answers, tuple[Losses, ...]]:
+    def _judged(self, candidate: PromiseCandidate) -> tuple[Answers, tuple[Losses, ...]]:
         if candidate.name not in self.known:
             bill = any(promise.kind == "bill" for promise in self.promises)
             answers = self.ask(candidate, self.sample, bill)
@@ -70,10 +70,10 @@ class Judge:
         return self.known[candidate.name]
 
 
-def choose(
-    candidates: Sequence[Candidate],
-    judge: Judge,
-    plan: Judge | None,
+def certify_cheapest(
+    candidates: Sequence[PromiseCandidate],
+    judge: Certifier,
+    plan: Certifier | None,
     unit: str,
 ) -> Certified:
     """Return the cheapest candidate that is certified by a judge, in an order that `plan`, on other rows, fixes.
@@ -91,12 +91,12 @@ def choose(
 
     def p_value(number: int) -> float:
         losses, varied = judge.losses(candidates[number]), _variances(candidates[number], plan, len(promises))
-        return max(each.p_value(delta, variance=known) for each, known in zip(losses, varied, strict=True))
+        return max(loss.p_value(delta, variance=known) for loss, known in zip(losses, varied, strict=True))
 
-    kept = certified([order], p_value, delta)
-    if not kept:
+    passed = certified([order], p_value, delta)
+    if not passed:
         raise BrokenPromiseError(_best(candidates, order, judge, plan, delta, unit))
-    chosen = candidates[kept[-1]]
+    chosen = candidates[passed[-1]]
     spent = judge.answers(chosen).cost
     checks = _checks(chosen, judge, plan, delta)
     return Certified(
@@ -111,22 +111,22 @@ def choose(
         rows=len(rows),
         groups=None if rows.units is None else rows.n_units,
         planned_on=0 if plan is None else len(plan.sample),
-        tested=min(len(kept) + 1, len(order)),
-        enough=_enough([candidates[number] for number in order[len(kept) :]], judge, delta, unit),
+        tested=min(len(passed) + 1, len(order)),
+        enough=_enough([candidates[number] for number in order[len(passed) :]], judge, delta, unit),
     )
 
 
 def safety_of(losses: Sequence[Losses]) -> float:
     """Return by how many standard errors losses are below their limits, of that promise of which it is least."""
-    return min(each.margin for each in losses)
+    return min(loss.margin for loss in losses)
 
 
-def _variances(candidate: Candidate, plan: Judge | None, count: int) -> list[float | None]:
+def _variances(candidate: PromiseCandidate, plan: Certifier | None, count: int) -> list[float | None]:
     """Return the variances of a candidate's losses on the plan, for each of several promises; None without a plan."""
-    return [None] * count if plan is None else [each.variance for each in plan.losses(candidate)]
+    return [None] * count if plan is None else [losses.variance for losses in plan.losses(candidate)]
 
 
-def _order(candidates: Sequence[Candidate], plan: Judge | None, ahead: int, delta: float) -> list[int]:
+def _order(candidates: Sequence[PromiseCandidate], plan: Certifier | None, ahead: int, delta: float) -> list[int]:
     """Return the numbers of candidates in the order of tests, from the safe end; `ahead` rows or groups certify.
 
     With a plan it is a staircase of safety, in standard errors between the losses there and the limits, with those
@@ -141,13 +141,13 @@ def _order(candidates: Sequence[Candidate], plan: Judge | None, ahead: int, delt
     return improve_order(stairs, np.logical_and.reduce(certified), cost)
 
 
-def _checks(candidate: Candidate, judge: Judge, plan: Judge | None, delta: float) -> tuple[Check, ...]:
-    found, promises = [], judge.promises
+def _checks(candidate: PromiseCandidate, judge: Certifier, plan: Certifier | None, delta: float) -> tuple[Check, ...]:
+    checks, promises = [], judge.promises
     varied = _variances(candidate, plan, len(promises))
     for promise, losses, known in zip(promises, judge.losses(candidate), varied, strict=True):
         bound = losses.bound(delta, variance=known)
-        found.append(Check(promise, promise.of_loss(losses.mean), promise.of_loss(bound), losses.rows))
-    return tuple(found)
+        checks.append(Check(promise, promise.of_loss(losses.mean), promise.of_loss(bound), losses.rows))
+    return tuple(checks)
 
 
 def _mean_error(values: F8, units: I8 | None) -> float:
@@ -156,13 +156,13 @@ def _mean_error(values: F8, units: I8 | None) -> float:
     return float(np.sqrt(moved @ moved * len(moved) / (len(moved) - 1))) if len(moved) > 1 else float("nan")
 
 
-def _enough(candidates: Sequence[Candidate], judge: Judge, delta: float, unit: str) -> tuple[Enough, ...]:
+def _enough(candidates: Sequence[PromiseCandidate], judge: Certifier, delta: float, unit: str) -> tuple[Enough, ...]:
     """Return further candidates that keep the promises on these rows, and the number of rows that would certify them.
 
     The first one is that at which tests ended, so that further ones take no fewer rows. It names at most two: the one
     that takes the fewest rows, and the cheapest.
     """
-    found, least = [], 1.0
+    further, least = [], 1.0
     for candidate in candidates:
         need = max(_rows_needed(losses, delta) for losses in judge.losses(candidate))
         if candidate is candidates[0] and need <= _MOST_ROWS:
@@ -170,11 +170,11 @@ def _enough(candidates: Sequence[Candidate], judge: Judge, delta: float, unit: s
         need = max(need, least)
         if need <= _MOST_ROWS:
             count = round_up(need * len(judge.sample))
-            found.append(Enough(candidate.name, float(judge.answers(candidate).cost.mean()), count, unit))
-    if not found:
+            further.append(Enough(candidate.name, float(judge.answers(candidate).cost.mean()), count, unit))
+    if not further:
         return ()
-    first = min(found, key=lambda each: (each.rows, each.cost))
-    last = min(found, key=lambda each: (each.cost, each.rows))
+    first = min(further, key=lambda enough: (enough.rows, enough.cost))
+    last = min(further, key=lambda enough: (enough.cost, enough.rows))
     return (first,) if last.cost >= first.cost else (first, last)
 
 
@@ -197,10 +197,10 @@ def _rows_needed(losses: Losses, delta: float) -> float:
 
 
 def _best(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[PromiseCandidate],
     order: Sequence[int],
-    judge: Judge,
-    plan: Judge | None,
+    judge: Certifier,
+    plan: Certifier | None,
     delta: float,
     unit: str,
 ) -> str:

@@ -14,7 +14,7 @@ from costframe.core.errors import ParameterError, format_count, shown
 from costframe.report.display import Display
 from costframe.report.drawn_text import to_drawable
 from costframe.report.labels import bar_boxes, line_boxes, marker_boxes, place_label
-from costframe.report.legends import lay_out, put_above
+from costframe.report.legends import lay_out_figure, put_above
 from costframe.report.style import COLORS, INK, PALE
 from costframe.study.points import Point
 from costframe.training.model_path import keep_non_dominated
@@ -211,7 +211,7 @@ class _Drawing:
 
     def _labels(self) -> None:
         """Name the chosen point and the line of all features, off the data."""
-        lay_out(self.ax)
+        lay_out_figure(self.ax)
         taken = [marker_boxes(line) for line in self.lines if line.get_marker() != "None"]
         taken += [line_boxes(line) for line in self.lines if line.get_linestyle() != "None"]
         boxes = np.vstack([*taken, *map(bar_boxes, self.bars)])

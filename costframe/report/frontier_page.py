@@ -23,7 +23,7 @@ from costframe.report.page import ModelCard, Page
 from costframe.report.payments import payments
 from costframe.report.stage_boxes import StageBox, view_stages
 from costframe.study.fit_files import MODELS
-from costframe.study.points import at_tradeoff, best_first
+from costframe.study.points import at_tradeoff, score_and_cost
 
 MOST_CARDS = 30
 MOST_ROWS = 20_000  # whose payments cards show: enough for shares of rows to a third of a percent
@@ -90,7 +90,7 @@ def _choose(frontier: Frontier) -> list[tuple[float, Point]]:
     for limit, alike in itertools.groupby(sorted(frontier.points, key=_cost_of), _cost_of):
         before = seen
         for point in alike:
-            now = (frontier.rank(point), nothing) if point.n_features else (nothing, best_first(point))
+            now = (frontier.rank(point), nothing) if point.n_features else (nothing, score_and_cost(point))
             seen = tuple(map(max, seen, (*now, point in frontier.above_constant)))
         # Dearer points change the choice only as a new best one, a new constant, or the first above the constant.
         if seen != before or frontier.has_bills:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from costframe.choices import Frontier, Point
-from costframe.choices.tables import columns_of, distinct, rows_of_frontier, to_cells
+from costframe.choices.tables import columns_of, distinct_points, rows_of_frontier, to_cells
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.display import whole_percent
 from costframe.core.errors import printable
@@ -59,7 +59,7 @@ def frontier_table(
 def points_table(frontier: Frontier, chosen: Point, *, width: int) -> tuple[Table, list[str]]:
     """Return a table of all models that fits the width, non-dominated ones in bold, and the columns left out."""
     algorithms = list(dict.fromkeys(point.algorithm for point in frontier.points))
-    points = sorted(distinct(frontier), key=lambda point: algorithms.index(point.algorithm))
+    points = sorted(distinct_points(frontier), key=lambda point: algorithms.index(point.algorithm))
     good = frozenset(frontier.non_dominated())
     every, expendable = columns_of(frontier, EVERY), columns_of(frontier, EXPENDABLE)
 

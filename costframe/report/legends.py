@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _LEGEND = 8.5  # points
 
 
-def lay_out(ax: Axes) -> tuple[float, float]:
+def lay_out_figure(ax: Axes) -> tuple[float, float]:
     """Do the layout of the figure; return width and height of the axes in inches."""
     figure = ax.figure.canvas.figure
     if (engine := figure.get_layout_engine()) is not None:
@@ -27,7 +27,7 @@ def put_above(ax: Axes, handles: Mapping[str, Any], title: str | None) -> None:
 
     The legend has drawable names, perhaps none, in as many columns as fit.
     """
-    lay_out(ax)
+    lay_out_figure(ax)
     extent = ax.get_window_extent()
     begin = min([extent.x0, *(text.get_window_extent().x0 for text in ax.get_yticklabels() if text.get_text())])
     left, height = (begin - extent.x0) / extent.width, 0.0

@@ -24,7 +24,7 @@ from costframe.core.stages.stages import Answer
 MOST_NAMES = 12
 
 
-def describe_model(model: FittedEstimator, costs: CostModel) -> tuple[tuple[str, str], ...]:
+def list_model_facts(model: FittedEstimator, costs: CostModel) -> tuple[tuple[str, str], ...]:
     """Return labels and texts about a model at these prices, which may have more features than the model."""
     predictor, unit = model.predictor_, costs.unit
     used, every = predictor.used_features, predictor.feature_names

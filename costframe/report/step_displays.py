@@ -12,7 +12,7 @@ from costframe.core.arrays import B1, I8
 from costframe.core.display import cost as cost_text
 from costframe.report.display import ModelDisplay, as_labels
 from costframe.report.drawn_text import cut_text, percent, to_drawable
-from costframe.report.legends import lay_out, put_above
+from costframe.report.legends import lay_out_figure, put_above
 from costframe.report.price_groups import PriceGroup, group_items
 from costframe.report.row_steps import RowSteps, follow_rows
 from costframe.report.style import COLORS, INK
@@ -94,7 +94,7 @@ class StepDisplay(ModelDisplay):
 
     def _groups(self, ax: Axes) -> list[PriceGroup]:
         """Return as many groups as the axes have room for names."""
-        return group_items(self.steps, int(np.clip(4 * lay_out(ax)[1], 4, _MOST_GROUPS)))
+        return group_items(self.steps, int(np.clip(4 * lay_out_figure(ax)[1], 4, _MOST_GROUPS)))
 
     def _some_steps(self, most: int) -> list[int]:
         """Return at most some of the steps, evenly spaced."""
@@ -116,7 +116,7 @@ class RowsPerStageDisplay(StepDisplay):
             if name:
                 handles[name] = bars
         put_above(ax, handles, self.title)
-        width, _ = lay_out(ax)
+        width, _ = lay_out_figure(ax)
         if steps.count * _PERCENT <= width:
             for step, share in enumerate(below):
                 ax.annotate(percent(share), (step, share), (0, 2), textcoords="offset points", ha="center",
@@ -143,7 +143,7 @@ class AcquisitionDisplay(StepDisplay):
         ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
         _name_groups(ax, [group.label for group in groups], steps.prices.unit)
         put_above(ax, {}, self.title)
-        width, _ = lay_out(ax)
+        width, _ = lay_out_figure(ax)
         if steps.count * _NUMBER <= width:
             for (row, step), share in np.ndenumerate(shares):
                 ax.text(step, row, f"{100 * share:.0f}", ha="center", va="center", fontsize="small",
@@ -187,7 +187,7 @@ class RowAcquisitionDisplay(StepDisplay):
         for end in ends[:-1]:
             ax.axvline(end - 0.5, color=INK, lw=1)
         middles = [float(end - len(part) / 2 - 0.5) for end, part in zip(ends, parts, strict=True)]
-        width = lay_out(ax)[0] / len(self.steps.last)  # inches of a row
+        width = lay_out_figure(ax)[0] / len(self.steps.last)  # inches of a row
         names = [cut_text(name, width * len(part), 10) for (name, _), part in zip(self._labels, parts, strict=True)]
         ax.set_xticks(middles, names, parse_math=False)
         ax.tick_params(axis="x", length=0)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from costframe.study.bisection import REFINEMENTS, refine
+from costframe.study.bisection import REFINEMENTS, bisect_tradeoffs
 from costframe.study.fits_within_sets import fit_promising
 from costframe.study.fitted import Fits, Fitted
 from costframe.study.grid import fit_grid
 from costframe.study.mixtures import mix_to_budget
 from costframe.study.paths import fit_along, has_path
 from costframe.study.progress import Progress, continue_progress
-from costframe.study.settings import Plan
+from costframe.study.settings import StudyPlan
 from costframe.study.trial import Trial, fit_at
 from costframe.training.shell import CostAwareEstimator
 
 POINTS_OF_FITS, POINTS_OF_PATHS = 12, 24  # of an algorithm; points of a path need no fit
 
 
-def fit_all(trial: Trial, plan: Plan, progress: Progress) -> list[Fitted]:
+def fit_all(trial: Trial, plan: StudyPlan, progress: Progress) -> list[Fitted]:
     """Fit at given tradeoffs, along a path, or at 0 and a grid; then fit close to a budget, and within sets."""
     first = _fit_first(trial, plan, progress)
     fits, front = first.fits, first.front
@@ -41,7 +41,7 @@ def fit_for_bill(trial: Trial, progress: Progress) -> list[Fitted]:
     return [fit_at(trial, data.tradeoff, progress, 0, 1)]
 
 
-def _fit_first(trial: Trial, plan: Plan, progress: Progress) -> Fits:
+def _fit_first(trial: Trial, plan: StudyPlan, progress: Progress) -> Fits:
     """Fit at given tradeoffs, along a path, or at 0 and a grid; then fit close to a budget."""
     tradeoffs = plan.tradeoffs
     if tradeoffs is None and has_path(trial):
@@ -51,5 +51,5 @@ def _fit_first(trial: Trial, plan: Plan, progress: Progress) -> Fits:
     else:
         fits = [fit_at(trial, tradeoff, progress, done, len(tradeoffs)) for done, tradeoff in enumerate(tradeoffs)]
     if plan.budget is not None:
-        fits += refine(trial, fits, plan.budget, continue_progress(progress, len(fits), least=REFINEMENTS))
+        fits += bisect_tradeoffs(trial, fits, plan.budget, continue_progress(progress, len(fits), least=REFINEMENTS))
     return Fits(fits)

@@ -14,7 +14,7 @@ CLOSE = 1.1  # tradeoffs within this factor give similar models
 NEARLY_ALL = 0.95  # of a budget
 
 
-def refine(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progress) -> list[Fitted]:
+def bisect_tradeoffs(trial: Trial, tried: Sequence[Fitted], budget: float, progress: Progress) -> list[Fitted]:
     """Fit at further tradeoffs, so that costs on valid approach a budget from below.
 
     It is a bisection on the logarithm of the tradeoff, between the largest that exceeds the budget and the smallest

@@ -43,7 +43,7 @@ class Prices:
 
 
 @frozen(eq=False)
-class Given:
+class GivenCandidate:
     """An estimator or a fitted model of a study, with the label of its points, and from `priced` on with prices."""
 
     label: str
@@ -54,7 +54,7 @@ class Given:
     is_reference = False
     guard = contextlib.nullcontext
 
-    def priced(self, prices: Prices) -> Given:
+    def priced(self, prices: Prices) -> GivenCandidate:
         """Return it with the prices of the study."""
         return evolve(self, prices=prices)
 
@@ -95,7 +95,7 @@ class Given:
         return clone(self.model).set_params(tradeoff=tradeoff, **given)
 
 
-def candidates_of(estimators: Any) -> list[Given]:
+def candidates_of(estimators: Any) -> list[GivenCandidate]:
     """Return the candidates of a list of models, a mapping of labels to models, or one model.
 
     In a list, an algorithm's estimator has the algorithm's name, another estimator that of its class; repeated names
@@ -119,7 +119,7 @@ def candidates_of(estimators: Any) -> list[Given]:
             raise ParameterError(f"{_EXPECTED}, got {shown(model)}")
         if why := _refusal(model):
             raise ParameterError(f"estimators: expected classifiers, regressors or rankers, got {shown(model)}, {why}")
-    return [Given(label, model) for label, model in zip(labels, models, strict=True)]
+    return [GivenCandidate(label, model) for label, model in zip(labels, models, strict=True)]
 
 
 def _refusal(model: Any) -> str | None:
@@ -151,7 +151,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return labels
 
 
-def task_of(candidates: Sequence[Given], *, has_queries: bool) -> str:
+def task_of(candidates: Sequence[GivenCandidate], *, has_queries: bool) -> str:
     """Return the task of candidates; refuse classifiers beside others."""
     kinds = {kind_of(candidate.model): candidate.label for candidate in candidates}
     if "classifier" not in kinds:
@@ -165,4 +165,5 @@ def task_of(candidates: Sequence[Given], *, has_queries: bool) -> str:
     return "classification"
 
 
-Candidate = Entrant | Given
+# Stands below the classes that it joins.
+Candidate = Entrant | GivenCandidate

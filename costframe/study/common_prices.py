@@ -10,10 +10,10 @@ import numpy as np
 from costframe.core.errors import CostModelError, DataError, ParameterError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import column_names
-from costframe.study.candidates import Given, Prices
+from costframe.study.candidates import GivenCandidate, Prices
 
 
-def common_prices(costs: object, candidates: Sequence[Given], X: Any) -> Prices:
+def common_prices(costs: object, candidates: Sequence[GivenCandidate], X: Any) -> Prices:
     """Return the prices that all candidates share: `costs` if given, else their own; refuse different ones.
 
     Fitted models take given `costs` instead of their own, estimators are not trained for others than their own. Columns

@@ -15,7 +15,7 @@ from costframe.study.settings import check_share
 
 
 @frozen(eq=False)
-class GivenRows:
+class StudyData:
     """Rows to train on, and perhaps others to choose by and to test on; rows of a group are in one of the first two."""
 
     train: StudyRows

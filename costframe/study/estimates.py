@@ -147,8 +147,8 @@ def difference_error(first: F8, second: F8) -> float:
     If one has fewer rows, its rows are the last ones of the other.
     """
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
-    shared = product(longer[len(longer) - len(shorter) :], shorter)
-    return math.sqrt(max(product(first, first) + product(second, second) - 2 * shared, 0.0))
+    shared = dot(longer[len(longer) - len(shorter) :], shorter)
+    return math.sqrt(max(dot(first, first) + dot(second, second) - 2 * shared, 0.0))
 
 
 def paired_error(moved: Sequence[F8], errors: Sequence[float], shared: tuple[float, float] = (0.0, 0.0)) -> float:
@@ -166,9 +166,9 @@ def beyond_rows(known: Estimate) -> float:
 
 
 def _beyond(error: float, moved: F8, shared: float) -> float:
-    return max(error**2 - product(moved, moved) - shared**2, 0.0)
+    return max(error**2 - dot(moved, moved) - shared**2, 0.0)
 
 
-def product(first: F8, second: F8) -> float:
+def dot(first: F8, second: F8) -> float:
     """Return the scalar product of two float64 (n,), without BLAS, whose threads wait on a busy machine."""
     return float(np.einsum("i,i", first, second))

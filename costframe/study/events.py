@@ -10,7 +10,7 @@ from costframe.study.store import Files
 
 
 @frozen
-class Task:
+class FitTask:
     """The fits of one candidate, by its label, or a first look at it with few training rows."""
 
     label: str
@@ -21,7 +21,7 @@ class Task:
 class FitAdvanced:
     """A task is at `done` of `total` fits, in which a path counts as its points; a text tells about the current fit."""
 
-    task: Task
+    task: FitTask
     done: int
     total: int
     text: str
@@ -43,7 +43,7 @@ class FirstLookTaken:
 class TaskEnded:
     """All fits of a task have ended; `files` are those of its store, if that is on another machine."""
 
-    task: Task
+    task: FitTask
     fits: list[Fitted]
     files: Files | None = None
 
@@ -52,7 +52,7 @@ class TaskEnded:
 class TaskFailed:
     """An error has ended a task; `files` has fits that ended before, as for `TaskEnded`."""
 
-    task: Task
+    task: FitTask
     error: CostframeError
     files: Files | None = None
 
@@ -64,4 +64,5 @@ class WorkersFailed:
     error: BaseException
 
 
+# Stands below the classes that it joins.
 Event = FitAdvanced | FitsStored | FirstLookTaken | TaskEnded | TaskFailed | WorkersFailed

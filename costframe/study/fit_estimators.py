@@ -10,13 +10,13 @@ import numpy as np
 from costframe.core.errors import CostframeError
 from costframe.study.candidates import Prices, candidates_of, task_of
 from costframe.study.common_prices import common_prices
-from costframe.study.division import Division, GivenRows
+from costframe.study.division import Division, StudyData
 from costframe.study.failures import UnfinishedError
 from costframe.study.fitted import StudyResult
 from costframe.study.processes import by_joblib
 from costframe.study.progress import Progress
 from costframe.study.score_choice import choose_error_cost, choose_score
-from costframe.study.settings import Settings
+from costframe.study.settings import StudySettings
 from costframe.study.study import Study
 from costframe.study.study_run import fit_study
 from costframe.training.library_scores import LibraryScore
@@ -24,9 +24,9 @@ from costframe.training.library_scores import LibraryScore
 
 def fit_estimators(
     estimators: Any,
-    rows: GivenRows,
+    rows: StudyData,
     costs: object,
-    settings: Settings,
+    settings: StudySettings,
     *,
     progress: Progress | None,
     failed: Callable[[str, CostframeError], None] | None,
@@ -57,7 +57,7 @@ def fit_estimators(
     return StudyResult(fits, str(score), prices.costs.unit, prices.full_cost)
 
 
-def _choose_score(scoring: Any, task: str, rows: GivenRows, prices: Prices) -> str | LibraryScore:
+def _choose_score(scoring: Any, task: str, rows: StudyData, prices: Prices) -> str | LibraryScore:
     """Return the score that is asked for, or else the cost of errors where these have prices, or the task's own."""
     n_classes = max(rows.train.count_classes(), 2) if task == "classification" else 0
     if scoring is None and prices.costs.errors is not None:

@@ -109,6 +109,6 @@ def at_tradeoff(point: Point) -> str:
     return f"{point.algorithm} at tradeoff {point.tradeoff:.3g}" if point.tradeoff else point.algorithm
 
 
-def best_first(point: Point) -> tuple[float, float]:
+def score_and_cost(point: Point) -> tuple[float, float]:
     """Return the sort key of a point: score, then cost."""
     return (point.score, -point.cost)

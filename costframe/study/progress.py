@@ -8,7 +8,7 @@ from typing import Protocol
 from attrs import define, field
 
 from costframe.core.display import time_left
-from costframe.study.events import Task
+from costframe.study.events import FitTask
 
 _PERCENT = 100  # progress of one task
 
@@ -40,10 +40,10 @@ class TotalProgress:
     progress: Progress
     n_tasks: int
     plan: str  # the first text
-    done: dict[Task, int] = field(factory=dict, init=False)
+    done: dict[FitTask, int] = field(factory=dict, init=False)
     began: float = field(factory=time.monotonic, init=False)
 
-    def of(self, task: Task) -> Progress:
+    def of(self, task: FitTask) -> Progress:
         """Return the progress of one task."""
 
         def report(done: int, total: int, text: str) -> None:
@@ -58,7 +58,7 @@ class TotalProgress:
 
         return report
 
-    def end(self, task: Task) -> None:
+    def end(self, task: FitTask) -> None:
         """Count a task as done, also if it failed, or ended in silence."""
         if self.done.get(task) != _PERCENT:
             self.of(task)(1, 1, f"{task.label} at its end")

@@ -39,6 +39,7 @@ def describe_reference(point: Point) -> str | None:
     return f"{reference.words} on {features}"
 
 
+# Stands below the classes that it names.
 REFERENCES = (
     Reference("linear-free", "linear", "a linear model", free=True),
     Reference("boosting-free", "affordable", "boosting", free=True),

@@ -27,6 +27,7 @@ NOUNS = {
     "cv": "other folds",
     "parameters": "other parameters of estimators",
 }
+_held: set[tuple[int, int, int]] = set()  # directories, each with its thread
 
 
 def holds_run(directory: Path) -> bool:
@@ -172,6 +173,3 @@ def describe_run(data: Dataset, score: object, cv: Any, parameters: Mapping[str,
         "cv": cv if cv is None or type(cv) is int else digest(cv, "cv"),
         "parameters": {name: digest(value, name) for name, value in sorted(parameters.items())},
     }
-
-
-_held: set[tuple[int, int, int]] = set()  # directories, each with its thread

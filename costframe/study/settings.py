@@ -36,7 +36,7 @@ def check_tradeoffs(tradeoffs: Sequence[float] | None) -> None:
 
 
 @frozen
-class Plan:
+class StudyPlan:
     """At which tradeoffs candidates are fitted, how many points of each are kept, and for which budget.
 
     By default these follow from losses and prices; docs/choosing.md explains how.
@@ -56,10 +56,10 @@ class Plan:
 
 
 @frozen(kw_only=True)
-class Settings:
+class StudySettings:
     """How `Frontier.fit` and `BudgetSearch` compare estimators; they describe each."""
 
-    plan: Plan
+    plan: StudyPlan
     scoring: Any
     cv: Any
     validation_fraction: float
@@ -81,7 +81,7 @@ def check_time_limit(seconds: Any, *, keeps_fits: bool = True) -> None:
         raise ParameterError("time_limit: needs a directory, which keeps the finished fits")
 
 
-def check_directory(directory: object, time_limit: Any, *, resume: Any) -> None:
+def check_run_options(directory: object, time_limit: Any, *, resume: Any) -> None:
     """Refuse a time limit that is no number of seconds, and what needs a directory without one."""
     if check_flag("resume", resume) and directory is None:
         raise ParameterError("resume: needs a directory, which keeps the finished fits")

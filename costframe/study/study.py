@@ -13,18 +13,18 @@ from costframe.study.adopting_estimator import AdoptingEstimator
 from costframe.study.all_fits import POINTS_OF_FITS, fit_all
 from costframe.study.candidates import OURS, Candidate, owner_of
 from costframe.study.division import Division
-from costframe.study.events import Task, TaskEnded, TaskFailed
+from costframe.study.events import FitTask, TaskEnded, TaskFailed
 from costframe.study.failures import TimeIsUp
 from costframe.study.first_look import MANY_ROWS, fit_quickly, with_few_rows
 from costframe.study.fitted import Fitted
 from costframe.study.progress import Progress
 from costframe.study.promising_sets import PromisingSets
-from costframe.study.settings import Plan
+from costframe.study.settings import StudyPlan
 from costframe.study.store import Store
 from costframe.study.trial import Trial
 from costframe.training.library_scores import LibraryScore
 
-_ONE_FIT = Plan(tradeoffs=(0.0,))  # of a candidate without a tradeoff
+_ONE_FIT = StudyPlan(tradeoffs=(0.0,))  # of a candidate without a tradeoff
 
 
 def _ignore() -> None:
@@ -38,7 +38,7 @@ class Study:
     candidates: Sequence[Candidate]  # with distinct labels
     rows: Division  # all candidates train, stop and are scored on the same rows
     score: str | LibraryScore
-    plan: Plan = field(factory=Plan)  # of the fits of each candidate with a tradeoff
+    plan: StudyPlan = field(factory=StudyPlan)  # of the fits of each candidate with a tradeoff
     store: Store = field(factory=Store)  # of finished fits; it has those of an earlier study that this one resumes
     # seconds from now on. A fit that another process has under way is ended at once; a fit of this process, or
     # of a thread, when it next reports progress; one on a dask cluster goes on there, and nobody waits for it
@@ -91,21 +91,23 @@ class Study:
 
     def _count_paths(self, candidate: Candidate) -> int:
         """Return the number of fits of a candidate with a path: one, and one for each fold that repeats it."""
-        trial = self.trial(Task(candidate.label))
+        trial = self.trial(FitTask(candidate.label))
         try:
             with trial.guard():
                 return 1 + trial.count_folds(trial.make(0.0))
         except CostframeError:  # its own fit raises it again
             return 1
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[FitTask]:
         """Return the tasks in the order in which they begin: first looks, then candidates whose models come soonest."""
         ordered = sorted(self.candidates, key=lambda candidate: candidate.start_order)
         looks_first = self.has_files and len(self.rows.train.y) > MANY_ROWS and self.plan.tradeoffs is None
         looks = [candidate for candidate in ordered if candidate.has_path] if looks_first else []
-        return [Task(look.label, first_look=True) for look in looks] + [Task(candidate.label) for candidate in ordered]
+        return [FitTask(look.label, first_look=True) for look in looks] + [
+            FitTask(candidate.label) for candidate in ordered
+        ]
 
-    def trial(self, task: Task, after_fit: Callable[[], None] = _ignore) -> Trial:
+    def trial(self, task: FitTask, after_fit: Callable[[], None] = _ignore) -> Trial:
         """Return the trial of a task; all trials share rows, folds and promising sets, but those of first looks."""
         candidate = next(candidate for candidate in self.candidates if candidate.label == task.label)
         rows = self.rows
@@ -139,12 +141,12 @@ class Study:
             return []
         try:
             progress(0, 1, "")  # time may be up
-            return fit_quickly(self.trial(Task(quick[0], first_look=True)), progress)
+            return fit_quickly(self.trial(FitTask(quick[0], first_look=True)), progress)
         except (CostframeError, TimeIsUp):  # few rows may lack a class; other errors are those of the task, too
             return []
 
     def fit_task(
-        self, task: Task, progress: Progress, after_fit: Callable[[], None] = _ignore
+        self, task: FitTask, progress: Progress, after_fit: Callable[[], None] = _ignore
     ) -> TaskEnded | TaskFailed:
         """Return the fitted models of a task, or the error that ended it."""
         try:

@@ -13,7 +13,7 @@ from costframe.study.events import (
     FirstLookTaken,
     FitAdvanced,
     FitsStored,
-    Task,
+    FitTask,
     TaskEnded,
     TaskFailed,
 )
@@ -110,7 +110,7 @@ class StudyRun:
         if self.show is not None and self.study.has_own(self.fits()):  # references alone are no result
             self.show(self)
 
-    def _note_error(self, task: Task, error: CostframeError) -> None:
+    def _note_error(self, task: FitTask, error: CostframeError) -> None:
         """Keep the error of a task, and tell or raise it; why a first look failed is left to its task to say."""
         is_late = isinstance(error, UnfinishedError)
         if task.first_look and not is_late:
@@ -125,7 +125,7 @@ class StudyRun:
         return [fitted for candidate in self.study.candidates for fitted in fits.get(candidate.label, ())]
 
 
-def _fit_here(study: Study, tasks: Sequence[Task], hear: Callable[[Event], None]) -> None:
+def _fit_here(study: Study, tasks: Sequence[FitTask], hear: Callable[[Event], None]) -> None:
     """Fit tasks one after another, after a first look, until time is up."""
 
     def in_time(progress: Progress) -> Progress:
@@ -136,7 +136,7 @@ def _fit_here(study: Study, tasks: Sequence[Task], hear: Callable[[Event], None]
 
         return report
 
-    def advance(task: Task) -> Progress:
+    def advance(task: FitTask) -> Progress:
         return in_time(lambda done, total, text: hear(FitAdvanced(task, done, total, text)))
 
     if fits := study.first_look(in_time(silent)):

@@ -22,7 +22,7 @@ from costframe.study.processes import by_cluster, by_processes, process_count
 from costframe.study.progress import Progress
 from costframe.study.run_folder import describe_run, hold_alone, open_run
 from costframe.study.score_choice import choose_score_of_study
-from costframe.study.settings import Plan
+from costframe.study.settings import StudyPlan
 from costframe.study.store import Store
 from costframe.study.study import Study
 from costframe.study.study_run import StudyRun, fit_study
@@ -46,7 +46,7 @@ class Sweep:
         cls,
         data: Dataset,
         algorithms: Iterable[str] | None,
-        plan: Plan,
+        plan: StudyPlan,
         *,
         score: Any,
         cv: Any,

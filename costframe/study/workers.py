@@ -25,7 +25,7 @@ from costframe.study.events import (
     FirstLookTaken,
     FitAdvanced,
     FitsStored,
-    Task,
+    FitTask,
     TaskEnded,
     TaskFailed,
     WorkersFailed,
@@ -40,7 +40,7 @@ _studies: dict[str, Study] = {}  # the study of the tasks of this process, whose
 
 
 def fit_by_workers(
-    study: Study, tasks: Sequence[Task], hear: Callable[[Event], None], parallel: Parallel, *, remote: bool
+    study: Study, tasks: Sequence[FitTask], hear: Callable[[Event], None], parallel: Parallel, *, remote: bool
 ) -> None:
     """Fit tasks by joblib, which another thread waits for, while this one hears events and looks at the clock.
 
@@ -134,7 +134,9 @@ def _wait_for_workers(
         events.put(WorkersFailed(error))
 
 
-def _fit_task(study: Study, task: Task, call: Call, reporter: Reporter, files: Files | None) -> TaskEnded | TaskFailed:
+def _fit_task(
+    study: Study, task: FitTask, call: Call, reporter: Reporter, files: Files | None
+) -> TaskEnded | TaskFailed:
     """Fit a task wherever joblib runs it; with files of the store, in a copy of it."""
     end_with(reporter.process)
     if study.key not in _studies:
@@ -169,7 +171,7 @@ def _with_traceback(outcome: TaskEnded | TaskFailed) -> TaskEnded | TaskFailed:
     return outcome
 
 
-def _error_of_lost(task: Task, error: BaseException, *, remote: bool) -> CostframeError:
+def _error_of_lost(task: FitTask, error: BaseException, *, remote: bool) -> CostframeError:
     """Return the error of a task whose process or worker was lost; raise other errors."""
     if isinstance(error, BrokenExecutor):
         return FitError(f"algorithm {task.label!r}: its process was ended, perhaps for its memory")
