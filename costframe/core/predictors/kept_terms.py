@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from costframe.core.prices.costs import CostModel
-from costframe.core.terms.terms import ASKED, Terms
+from costframe.core.terms.terms import ASKED, Known, Terms
 
 MOST_KEPT = 16
 _ASKED = (*ASKED, "tradeoff", "n_jobs")
@@ -22,25 +22,33 @@ class KeptTerms:
         self._usual: Terms | None = None  # of nothing asked, as most often
         self._kept: dict[tuple[Any, ...], Terms] = {}
 
-    def terms(self, make: Callable[..., Terms], *asked: Any) -> Terms:
-        """Return terms for prices, acquisition, what is known, a cap, what is unavailable, a tradeoff, and threads."""
-        costs, acquisition, known, cap, barred, tradeoff, threads = asked
+    def terms(
+        self,
+        make: Callable[..., Terms],
+        costs: object,
+        acquisition: str,
+        known: Known,
+        cap: float | None,
+        barred: Iterable[str],
+        tradeoff: float | None,
+        threads: int | None,
+    ) -> Terms:
+        """Return terms for what is asked, from `make` where none are kept."""
         # equal caps of other types may be refused, and few rows have known values
-        if type(known) is not tuple or type(barred) is not tuple or known or barred:
-            return _make(make, asked)
-        if None is costs is cap is tradeoff is threads and acquisition == "path":
-            if self._usual is None:
-                self._usual = _make(make, asked)
+        is_plain = type(known) is type(barred) is tuple and not known and not barred and type(acquisition) is str
+        is_usual = is_plain and None is costs is cap is tradeoff is threads and acquisition == "path"
+        if is_usual and self._usual is not None:
             return self._usual
-        is_plain = type(cap) in _NUMBERS and type(tradeoff) in _NUMBERS and type(threads) in _COUNTS
-        if not is_plain or type(costs) not in _COSTS or type(acquisition) is not str:
-            return _make(make, asked)
-        if (terms := self._kept.get(asked)) is None:
+        asked = costs, acquisition, known, cap, barred, tradeoff, threads
+        is_plain = is_plain and type(cap) in _NUMBERS and type(tradeoff) in _NUMBERS and type(threads) in _COUNTS
+        is_plain = is_plain and type(costs) in _COSTS
+        if is_plain and (terms := self._kept.get(asked)) is not None:
+            return terms
+        terms = make(costs, **dict(zip(_ASKED, asked[1:], strict=True)))
+        if is_usual and is_plain:
+            self._usual = terms
+        elif is_plain:
             if len(self._kept) == MOST_KEPT:
                 self._kept.clear()
-            terms = self._kept[asked] = _make(make, asked)
+            self._kept[asked] = terms
         return terms
-
-
-def _make(make: Callable[..., Terms], asked: tuple[Any, ...]) -> Terms:
-    return make(asked[0], **dict(zip(_ASKED, asked[1:], strict=True)))

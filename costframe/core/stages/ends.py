@@ -61,9 +61,10 @@ class Ends:
     @property
     def predictions(self) -> F8:
         """The predictions: float64 (rows,) or (rows, K)."""
-        if callable(self._predictions):
-            self._predictions = self._predictions()
-        return self._predictions
+        predictions = self._predictions
+        if callable(predictions):
+            predictions = self._predictions = predictions()
+        return predictions
 
     @property
     def places(self) -> I8 | None:
