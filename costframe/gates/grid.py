@@ -18,7 +18,7 @@ from costframe.gates.curve import ModelOutputs
 from costframe.training.data import Rows, TrainingData
 from costframe.training.model_path import PathCollector
 from costframe.training.path_point import PathPoint
-from costframe.trees.monitor import Predicted, Predictions
+from costframe.trees.monitor import HeldOutPredictions, Predicted
 
 _LEVELS = 12
 _LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
@@ -70,7 +70,7 @@ class GatePoints:
 
     def score_of(self, predictions: F8, loss: float) -> float:
         """Return the score of predictions of the held-out rows with this loss."""
-        return -loss if self.score is None else self.score(Predictions(self.held, predictions))
+        return -loss if self.score is None else self.score(HeldOutPredictions(self.held, predictions))
 
 
 def default_tradeoffs(held: Rows, expensive: ModelOutputs, prices: PriceArrays) -> F8:

@@ -24,7 +24,7 @@ from costframe.training.data import Rows
 from costframe.training.losses import PointwiseLoss
 from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.folds import boost_folds
-from costframe.trees.monitor import Predictions
+from costframe.trees.monitor import HeldOutPredictions
 from costframe.trees.settings import TreeSettings
 
 _NOTHING = 1e-4  # least gain, as a share of the constant's loss
@@ -161,11 +161,11 @@ class SetArchive:
                 kept.append(each)
         return kept
 
-    def held_out(self, features: frozenset[int]) -> Predictions:
+    def held_out(self, features: frozenset[int]) -> HeldOutPredictions:
         """Return all rows with out-of-fold predictions by quick fits on a set."""
         data = self.data.take_columns(np.array(sorted(features), np.int64))
         scores = boost_folds(data, self.rows, self.loss, self.fold, self.settings).scores
-        return Predictions(self.rows, squeeze(apply_link(self.loss.link, scores)))
+        return HeldOutPredictions(self.rows, squeeze(apply_link(self.loss.link, scores)))
 
     @cached_property
     def judged_rows(self) -> I8:

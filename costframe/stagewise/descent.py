@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.sums import exact_sum, sum_over_rows
 from costframe.stagewise.bank_rows import BankRows
-from costframe.stagewise.objective import Outcome, RelaxedObjective, Slopes, slopes_at
+from costframe.stagewise.objective import RelaxedObjective, ScoredRows, Slopes, slopes_at
 from costframe.stagewise.soft_tree import SoftTree
 from costframe.training.blas import minimize_smooth
 from costframe.training.losses import PointwiseLoss
@@ -115,7 +115,7 @@ def minimize_node(
     return tree, value
 
 
-def _descend(objective: RelaxedObjective, start: SoftTree, outcome: Outcome, node: int, come: F8) -> SoftTree:
+def _descend(objective: RelaxedObjective, start: SoftTree, outcome: ScoredRows, node: int, come: F8) -> SoftTree:
     """Minimize the bound over one node's weights, constants and threshold, with row weights `come`, float64 (n,)."""
     rows, z, width = objective.rows, objective.auxiliaries(start, outcome), start.weights.shape[2]
     total = exact_sum(come)
@@ -155,7 +155,7 @@ class SupportObjective:
     tradeoff: float
     steepness: float
 
-    def value(self, tree: SoftTree, outcome: Outcome | None = None) -> tuple[float, float]:
+    def value(self, tree: SoftTree, outcome: ScoredRows | None = None) -> tuple[float, float]:
         """Return mean loss, and mean expected cost."""
         rows, outcome = self.rows, self._outcome(tree) if outcome is None else outcome
         losses = rows.loss_weight * (outcome.flow.exits * outcome.losses).sum(axis=1)
@@ -177,8 +177,8 @@ class SupportObjective:
         slopes = slopes_at(everyone, tree, rows, self.loss, outcome, exits, at_exit, on_arrival)
         return *self.value(tree, outcome), slopes
 
-    def _outcome(self, tree: SoftTree) -> Outcome:
-        return Outcome.of(tree, self.rows, self.loss, self.steepness)
+    def _outcome(self, tree: SoftTree) -> ScoredRows:
+        return ScoredRows.of(tree, self.rows, self.loss, self.steepness)
 
 
 class SmoothObjective(Protocol):

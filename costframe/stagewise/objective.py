@@ -35,7 +35,7 @@ class Auxiliaries:
 
 
 @frozen(eq=False)
-class Outcome:
+class ScoredRows:
     """Scores, losses and flow of n rows; a change of one node changes one column of scores."""
 
     scores: F8  # (n, K, M)
@@ -43,19 +43,19 @@ class Outcome:
     flow: Flow
 
     @classmethod
-    def of(cls, tree: SoftTree, rows: BankRows, loss: PointwiseLoss, steepness: float) -> Outcome:
+    def of(cls, tree: SoftTree, rows: BankRows, loss: PointwiseLoss, steepness: float) -> ScoredRows:
         """Score rows at all nodes."""
         scores = tree.scores(rows)
         losses = np.stack([loss.value(scores[:, k], rows.target) for k in range(len(tree))], axis=1)
         return cls(scores, losses, Flow.of(tree.topology, tree.routing(scores), tree.threshold, steepness))
 
-    def moved(self, tree: SoftTree, rows: BankRows, loss: PointwiseLoss, node: int) -> Outcome:
+    def moved(self, tree: SoftTree, rows: BankRows, loss: PointwiseLoss, node: int) -> ScoredRows:
         """Score rows again at one node."""
         scores, losses = self.scores.copy(), self.losses.copy()
         scores[:, node] = rows.times(tree.weights[node]) + tree.intercept[node]
         losses[:, node] = loss.value(scores[:, node], rows.target)
         flow = Flow.of(tree.topology, tree.routing(scores), tree.threshold, self.flow.steepness)
-        return Outcome(scores, losses, flow)
+        return ScoredRows(scores, losses, flow)
 
 
 @frozen(eq=False)
@@ -72,7 +72,7 @@ def slopes_at(
     tree: SoftTree,
     rows: BankRows,
     loss: PointwiseLoss,
-    outcome: Outcome,
+    outcome: ScoredRows,
     counted: F8,
     at_exit: F8,
     on_arrival: F8,
@@ -134,9 +134,9 @@ class RelaxedObjective:
         cost = RelaxedCost(groups, topology.paths, FLOOR)
         return cls(rows, loss, cost, np.full(len(topology), l1), steepness, cascade=False)
 
-    def outcome(self, tree: SoftTree) -> Outcome:
+    def outcome(self, tree: SoftTree) -> ScoredRows:
         """Score the rows."""
-        return Outcome.of(tree, self.rows, self.loss, self.steepness)
+        return ScoredRows.of(tree, self.rows, self.loss, self.steepness)
 
     def reach(self, flow: Flow) -> tuple[F8, F8]:
         """Return d (K,) and p^l (L,), the arguments of `RelaxedCost`."""
@@ -145,7 +145,7 @@ class RelaxedObjective:
             return sum_over_rows(flow.passes, share), np.ones(1)
         return np.ones(len(self.l1)), sum_over_rows(flow.exits, share)
 
-    def value(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
+    def value(self, tree: SoftTree, outcome: ScoredRows | None = None) -> float:
         """Return the objective, with roots floored as in `RelaxedCost`."""
         outcome = self.outcome(tree) if outcome is None else outcome
         flow = outcome.flow
@@ -154,18 +154,18 @@ class RelaxedObjective:
         roots = floored_root(np.square(tree.weights).sum(axis=2), self.cost.floor).sum(axis=1)
         return float(loss + self.l1 @ roots) + self.cost.value(tree.weights, *self.reach(flow))
 
-    def exact_cost(self, tree: SoftTree, outcome: Outcome | None = None) -> float:
+    def exact_cost(self, tree: SoftTree, outcome: ScoredRows | None = None) -> float:
         """Return lambda times the exact expected cost, with 0/1 in place of norms."""
         outcome = self.outcome(tree) if outcome is None else outcome
         return self.cost.exact_cost(tree.weights, *self.reach(outcome.flow))
 
-    def auxiliaries(self, tree: SoftTree, outcome: Outcome) -> Auxiliaries:
+    def auxiliaries(self, tree: SoftTree, outcome: ScoredRows) -> Auxiliaries:
         """Return the best auxiliaries in closed form, eq. 11 of Cronus."""
         squares = np.square(tree.weights).sum(axis=2)
         of_groups = self.cost.auxiliaries(tree.weights, self.reach(outcome.flow)[0])
         return Auxiliaries(of_groups, auxiliary(squares, self.cost.floor))
 
-    def bound(self, tree: SoftTree, z: Auxiliaries, outcome: Outcome, node: int) -> tuple[float, Slopes]:
+    def bound(self, tree: SoftTree, z: Auxiliaries, outcome: ScoredRows, node: int) -> tuple[float, Slopes]:
         """Return the objective with parabolas for roots, and its derivatives by one node.
 
         A change of one node also changes the probabilities of all nodes after it, in the loss and in the cost.
@@ -185,7 +185,7 @@ class RelaxedObjective:
         found.weights[0] += self.l1[node] * tree.weights[node] / z.weights[node][:, np.newaxis]
         return value, found
 
-    def curvature(self, z: Auxiliaries, outcome: Outcome, node: int) -> F8:
+    def curvature(self, z: Auxiliaries, outcome: ScoredRows, node: int) -> F8:
         """Return the bound's second derivatives by a node's weights, without those of the loss: float64 (C,)."""
         return np.asarray(
             self.cost.curvature(z.groups, *self.reach(outcome.flow))[node] + self.l1[node] / z.weights[node]

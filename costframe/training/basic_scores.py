@@ -95,6 +95,7 @@ def f1(y: I8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
     return float(np.mean(2 * hits[sizes > 0] / sizes[sizes > 0])) if sizes.any() else 0.0
 
 
+# Stands below the functions that it names.
 SCORES: dict[str, Score] = {
     "accuracy": accuracy,
     "roc_auc": roc_auc,

@@ -36,6 +36,7 @@ def _mean_of(loss: Callable[[Any, Any], Any]) -> Influence:
     return moved
 
 
+# Stands below the functions that it names.
 _of_squares = _mean_of(lambda y, p: (y - p) ** 2)
 
 
@@ -64,7 +65,7 @@ INFLUENCES: dict[str, Influence] = {
 }
 
 
-def kinds_of(y: NDArray[Any], p: F8, *, of_classes: bool, labels_only: bool) -> I8:
+def group_alike(y: NDArray[Any], p: F8, *, of_classes: bool, labels_only: bool) -> I8:
     """Return a number of each row, the same for rows that move a score by about as much: int64 (n,).
 
     They have equal labels and predictions; only the likeliest class counts with `labels_only`. Probabilities of class 1
@@ -161,7 +162,7 @@ def influence(
             of_classes = score.of_classes if isinstance(score, LibraryScore) else True
             moved[rows] = jackknife(
                 lambda kept: score(y[rows[kept]], p[rows[kept]], None if weight is None else given[rows[kept]], None),
-                kinds_of(y[rows], p[rows], of_classes=of_classes, labels_only=labels_only),
+                group_alike(y[rows], p[rows], of_classes=of_classes, labels_only=labels_only),
                 given[rows],
                 None if units is None else units[rows],
             )

@@ -219,6 +219,7 @@ def _classes(y: ArrayLike, n_classes: int) -> I8:
     return target
 
 
+# Stands below the classes that it joins.
 PointwiseLoss = SquaredLoss | LogisticLoss | SoftmaxLoss  # of a task: each row has its own
 
 

@@ -64,6 +64,7 @@ class Effort:
     enough: float = 1e-11
 
 
+# Stands below its class.
 ROUGH = Effort(3, 60, 1e-2, 1e-6)
 
 

@@ -22,9 +22,9 @@ from costframe.trees.growing import bin_rows as bin_rows
 from costframe.trees.growing import tree_grower as tree_grower
 from costframe.trees.many_folds import ManyFolds as ManyFolds
 from costframe.trees.many_folds import regress_many as regress_many
+from costframe.trees.monitor import HeldOutPredictions as HeldOutPredictions
 from costframe.trees.monitor import Monitor as Monitor
 from costframe.trees.monitor import Predicted as Predicted
-from costframe.trees.monitor import Predictions as Predictions
 from costframe.trees.monitor import Running as Running
 from costframe.trees.monitor import Scorer as Scorer
 from costframe.trees.monitor import scorer as scorer

@@ -39,6 +39,11 @@ _CELLS_PER_THREAD = 100_000  # of a tree's table, at least
 _CACHED = 2**23  # bytes of bins that stay in a cache; with more, each thread reads separate rows
 _ROWS_PER_THREAD = 8192  # at least, if threads share the rows
 _LEAVES = 64  # in the first room
+_REFUSALS = {
+    engine.BAD_GRADIENTS: "gradients: must be finite and have a finite sum, got NaN or infinity",
+    engine.BAD_HESSIANS: "hessians: must be finite and have a finite sum, got NaN or infinity",
+    engine.NEGATIVE: "hessians: must not be negative",
+}
 
 
 def grow_tree(
@@ -135,13 +140,6 @@ def grow_tree(
     data.workers.check()
     data.places[key].append(place)
     return tree
-
-
-_REFUSALS = {
-    engine.BAD_GRADIENTS: "gradients: must be finite and have a finite sum, got NaN or infinity",
-    engine.BAD_HESSIANS: "hessians: must be finite and have a finite sum, got NaN or infinity",
-    engine.NEGATIVE: "hessians: must not be negative",
-}
 
 
 def _grow(

@@ -39,7 +39,7 @@ class Predicted(Protocol):
 
 
 @frozen(eq=False)
-class Predictions:
+class HeldOutPredictions:
     """Held-out rows, and a model's predictions of them."""
 
     rows: Rows

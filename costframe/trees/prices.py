@@ -102,6 +102,7 @@ class RecordedPrices:
         """Return the prices of a new tree, after all payments."""
 
 
+# Stands below its class.
 _FREE = PriceState(FREE, 0.0, 0.0, 0.0, np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
 
 

@@ -23,6 +23,8 @@ FEW_ROWS, LINE = engine.constants("few_rows", "line_words")
 # Places in arrays that the engine knows as records: of `Room.state`, `Room.nodes` and `Room.board`.
 LEAVES, NODE_SET = engine.constants("State.leaves", "Node.left_bins")
 STOP, ROWS_PER_THREAD, THREADS = engine.constants("Board.stop", "Board.rows_per_thread", "Board.threads")
+_LEAST_KEPT = 2**26  # bytes of histograms for any table
+_ROWS_PER_PART = 16_384
 
 
 class Task(NamedTuple):
@@ -88,7 +90,6 @@ class Room(NamedTuple):
     parts: I8
 
 
-_LEAST_KEPT = 2**26  # bytes of histograms for any table
 _WIDENED = Room._fields[1 : Room._fields.index("rows")]  # with leaves
 
 
@@ -175,9 +176,6 @@ def _most_kept(data: BinnedData, bytes_per_group: int) -> int:
     """Return the most groups whose histograms may be kept: these take half as much as a table of doubles, or few."""
     cells = data.total_rows // data.workers.count * int(data.bins.shape[1])
     return max(_LEAST_KEPT, 4 * cells) // max(bytes_per_group, 1)
-
-
-_ROWS_PER_PART = 16_384
 
 
 @attrs.frozen(eq=False)

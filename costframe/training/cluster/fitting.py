@@ -31,6 +31,8 @@ from costframe.training.cluster.partitions import (
 from costframe.training.cluster.running import LostWorkerError, run_workers
 from costframe.training.progress import track
 
+_SECONDS = 300.0
+
 
 @contextlib.contextmanager
 def open_client(cluster: Any) -> Iterator[Any]:
@@ -137,9 +139,6 @@ def _numbers(part: Any, X: str, columns: CategoricalColumns | None) -> F8:
         return np.asarray(part, np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{X}: {error}") from error
-
-
-_SECONDS = 300.0
 
 
 def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid: Mapping[str, Any]) -> None:

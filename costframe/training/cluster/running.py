@@ -25,6 +25,9 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 _LOOK_BACK = 0.2  # seconds between looks whether the training is still wanted
+_LOOK = 1.0  # seconds between looks at the workers
+_GRACE = 2.0  # seconds from the first error to the last
+_trackers: dict[str, Tracker] = {}  # by worker of this process: that of the last training whose first worker it is
 
 
 @final
@@ -143,10 +146,6 @@ def _whole(seconds: float) -> int:
     return max(1, math.ceil(seconds))
 
 
-_LOOK = 1.0  # seconds between looks at the workers
-_GRACE = 2.0  # seconds from the first error to the last
-
-
 class LostWorkerError(WorkersError):
     """A worker that the cluster has lost during a training."""
 
@@ -231,9 +230,6 @@ def _first_error(tasks: Mapping[str, Any]) -> BaseException | None:
         if error is not None
     ]
     return min(errors, key=lambda error: isinstance(error, WorkersError), default=None)
-
-
-_trackers: dict[str, Tracker] = {}  # by worker of this process: that of the last training whose first worker it is
 
 
 def _meet(count: int, seconds: float) -> dict[str, Any]:

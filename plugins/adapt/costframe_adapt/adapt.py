@@ -21,6 +21,8 @@ from costframe_adapt.linear import LinearPair
 from costframe_adapt.linear_stage import fit_linear_stage, train_linear_alone
 from costframe_adapt.settings import AdaptSettings, AdaptTrees
 
+_AFRESH = 3  # every third fit of linear models has all starts: similar solutions may share one local optimum
+
 
 @frozen(eq=False)
 class StageStart:
@@ -73,9 +75,6 @@ def train_without_gate(data: TrainingData, settings: AdaptSettings) -> StageTree
     binned = bin_rows(data.train, settings.binning, data.categorical)
     ensemble, n_rounds = boost_cheap(data, binned, settings.trees[0], settings.tradeoff, held)
     return ensemble.finish(data.feature_names, n_rounds)
-
-
-_AFRESH = 3  # every third fit of linear models has all starts: similar solutions may share one local optimum
 
 
 @define(eq=False)

@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 
 from costframe.gates import REFIT, SURE, TIGHT, TURN, Effort, GroupNorms, Scores, Standardized, minimize, scores_of
 from costframe.plugin import F8, I8, DataError, PricedGroups
-from costframe_adapt.linear_objective import LinearObjective, Problem
+from costframe_adapt.linear_objective import GateProblem, LinearObjective
 
 _ACCURACY = 1e-5
 _SHARES = 1e-4
@@ -70,7 +70,7 @@ def finish(objective: LinearObjective, pair: LinearPair) -> LinearPair:
 
 def fit_pair(
     H: F8,
-    problem: Problem,
+    problem: GateProblem,
     groups: PricedGroups,
     *,
     choose_start: Callable[[LinearObjective, F8], F8] | None = None,
@@ -112,7 +112,7 @@ def fit_pair(
     return _in_units(pair, columns, objective, H.shape[1])
 
 
-def refit_pair(H: F8, problem: Problem, pair: LinearPair) -> LinearPair:
+def refit_pair(H: F8, problem: GateProblem, pair: LinearPair) -> LinearPair:
     """Fit again without the penalty's shrinkage: for the same q and columns, with a small ridge in its place.
 
     Parameters

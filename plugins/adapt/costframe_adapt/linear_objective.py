@@ -13,7 +13,7 @@ from costframe_adapt.judge import solve_shares
 
 
 @frozen(eq=False)
-class Problem:
+class GateProblem:
     """Rows to divide between a cheap model and the expensive one."""
 
     y: I8  # (n,): class codes 0..M-1
@@ -26,7 +26,7 @@ class Problem:
     key: NDArray[np.uint64] | None = None  # (n,): of each row, for samples; by default of its columns
 
     @classmethod
-    def of(cls, rows: Rows, n_classes: int, loss0: F8, full_share: float | None) -> Problem:
+    def of(cls, rows: Rows, n_classes: int, loss0: F8, full_share: float | None) -> GateProblem:
         """Scale weights to a mean of one."""
         weight = rows.weight * (len(rows) / rows.total_weight)
         return cls(rows.y, n_classes, weight, loss0, full_share, hash_rows(rows.X.T, len(rows)))
@@ -46,7 +46,7 @@ class LinearObjective:
     """A problem with its columns and shares q. Weights are (1 + K, C + 1): the gate's, then f1's; intercepts last."""
 
     columns: F8  # (n, C): of mean zero and variance one
-    problem: Problem
+    problem: GateProblem
     norms: GroupNorms
     q: F8  # (n,): shares of f0
     # the objective has half of it times the sum of squares of all weights; for intercepts at most RIDGE

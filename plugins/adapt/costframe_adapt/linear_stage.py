@@ -10,7 +10,7 @@ from costframe.plugin import F8, PricedGroups, StageTree, TrainingData, WeakLear
 from costframe.stagewise import find_bank, outputs_on
 from costframe_adapt.judge import Judge
 from costframe_adapt.linear import LinearPair, fit_pair, refit_pair
-from costframe_adapt.linear_objective import Problem
+from costframe_adapt.linear_objective import GateProblem
 from costframe_adapt.linear_starts import best_start
 from costframe_adapt.settings import AdaptSettings
 
@@ -29,7 +29,7 @@ class JudgedColumns:
     # H, held (n, C) or (n', C): of the training rows, and of the held-out rows
     H: F8
     held: F8
-    problem: Problem  # of the training rows, with the settings' share
+    problem: GateProblem  # of the training rows, with the settings' share
     priced: PricedGroups
 
     @classmethod
@@ -38,7 +38,7 @@ class JudgedColumns:
         settings, data = judge.settings, judge.data
         bank, H, priced = _read(data, settings.n_threads)
         held = outputs_on(bank, judge.held.X, settings.n_threads).dense
-        problem = Problem.of(judge.rows, data.n_classes, judge.expensive.train.loss, settings.full_share)
+        problem = GateProblem.of(judge.rows, data.n_classes, judge.expensive.train.loss, settings.full_share)
         return cls(judge, bank, H, held, problem, priced)
 
     def fit(
@@ -96,7 +96,7 @@ def fit_linear_stage(
 def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
     """Fit the cheap model alone: logistic regression with the penalty."""
     bank, H, priced = _read(data, settings.n_threads)
-    problem = Problem.of(data.train, data.n_classes, np.zeros(len(H)), 0.0)
+    problem = GateProblem.of(data.train, data.n_classes, np.zeros(len(H)), 0.0)
     pair = fit_pair(H, problem, priced.times(settings.tradeoff))
     return _gated(bank, pair).cheap_tree()
 

@@ -20,6 +20,7 @@ class AdaptTrees(TreeSettings):
     by_row: bool = False  # whether rows pay prices one by one; else the model pays once
 
 
+# Stands below its class.
 PAID_BY_ROW = AdaptTrees(
     n_estimators=200,
     learning_rate=0.2,

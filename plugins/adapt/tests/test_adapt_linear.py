@@ -13,7 +13,7 @@ from costframe.engine import MOST_PASSES, minimize_quadratic, shrink
 from costframe.gates import SURE, GroupNorms
 from costframe_adapt.judge import solve_shares
 from costframe_adapt.linear import fit_pair, refit_pair
-from costframe_adapt.linear_objective import Problem
+from costframe_adapt.linear_objective import GateProblem
 from costframe_adapt.linear_starts import best_start
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -129,7 +129,7 @@ def table(seed, n=40, n_classes=2, n_columns=4, full_share=None, units=True):
     unit = 10.0 ** rng.integers(-3, 6, n_columns)
     H = X * (unit if units else 1.0) + rng.normal(size=n_columns)
     loss0 += rng.uniform(0, 0.2, n) * (full_share is None)
-    return H, Problem(y, n_classes, weight / weight.mean(), loss0, full_share), groups
+    return H, GateProblem(y, n_classes, weight / weight.mean(), loss0, full_share), groups
 
 
 def spread_of(H, problem):
@@ -170,7 +170,7 @@ def clusters(seed, n=240):
     rng = np.random.default_rng(seed)
     cluster = rng.choice(4, n, p=[0.26, 0.26, 0.24, 0.24])
     X = np.array([(0, 1.9), (1, 1.9), (1, 0.9), (1, 0)])[cluster] + 0.1 * rng.normal(size=(n, 2))
-    return X, Problem(np.array([0, 1, 0, 1])[cluster], 2, np.ones(n), np.full(n, -np.log(0.999)), 0.55)
+    return X, GateProblem(np.array([0, 1, 0, 1])[cluster], 2, np.ones(n), np.full(n, -np.log(0.999)), 0.55)
 
 
 @pytest.mark.parametrize("price", [0.005, 0.02])

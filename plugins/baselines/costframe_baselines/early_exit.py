@@ -32,7 +32,7 @@ from costframe.plugin import (
     split_off,
     unfrozen,
 )
-from costframe.trees import Annealing, BoostedRanker, LambdaRankLoss, Predictions, TreeSettings
+from costframe.trees import Annealing, BoostedRanker, HeldOutPredictions, LambdaRankLoss, TreeSettings
 from costframe_baselines.boosting import PlainBoosting
 from costframe_baselines.confidence_exits import ConfidenceExits
 from costframe_baselines.exits import EVERY_ROW, ExitPredictor
@@ -99,7 +99,7 @@ class _EarlyExit(PlainBoosting):
             own, at = rule.walk(lambda number, rows: scores[number, rows], len(held))
             predictions = rule.answers(own, at)
             loss = self._lost(data, held, own, predictions)
-            value = -loss if score is None else score(Predictions(held, predictions))
+            value = -loss if score is None else score(HeldOutPredictions(held, predictions))
             count = 0 if threshold == EVERY_ROW else exits.ends[-1]
             mean = float(np.average(cost[at, everyone], weights=held.weight))
             batch = float(bought[at, everyone].any(axis=0) @ prices.once[once]) / held.total_weight

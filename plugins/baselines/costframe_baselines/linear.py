@@ -37,7 +37,7 @@ _FOLDS, _MOST_ROWS = 5, 20_000  # that choose the ridge, which matters little wi
 _LINKS = {0: "identity", 2: "sigmoid"}
 
 
-def losses_of(weights: F8, H: F8, rows: Rows, n_classes: int) -> F8:
+def linear_losses(weights: F8, H: F8, rows: Rows, n_classes: int) -> F8:
     """Return the loss of each row: log loss, or half the squared error."""
     return loss_for(n_classes).each(rows.y, scores_of(H, weights).T)
 
@@ -81,7 +81,7 @@ class _Table:
             out = self.fold == number
             rest = ~out if not out.all() else out  # equal rows are in one fold, perhaps all rows
             weights = fit_linear(H[rest], self.few.take(rest), self.data.n_classes, ridge)
-            each[out] = losses_of(weights, H[out], self.few.take(out), self.data.n_classes)
+            each[out] = linear_losses(weights, H[out], self.few.take(out), self.data.n_classes)
         return self.few.mean(each)
 
     def _model(self, weights: F8) -> StageTree:

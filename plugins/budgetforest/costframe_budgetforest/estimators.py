@@ -41,6 +41,9 @@ from costframe_budgetforest.forest import (
 from costframe_budgetforest.program import check_prices
 from costframe_budgetforest.pruning import Pruner, PruneSettings, prune_path, read_forest
 
+_THRESHOLDS = (2.0, 8.0, 32.0, 128.0)
+_DEEPEST = 10**6
+
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
 class ForestClassifier(CostAwareClassifier):
@@ -102,10 +105,6 @@ class ForestClassifier(CostAwareClassifier):
         point = path.at(data.tradeoff)
         self.n_iter_ = point.n_rounds
         return self._keep_path(path, path.predictor(point), data)
-
-
-_THRESHOLDS = (2.0, 8.0, 32.0, 128.0)
-_DEEPEST = 10**6
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's

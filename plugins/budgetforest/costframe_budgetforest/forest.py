@@ -33,7 +33,7 @@ from costframe.plugin import (
     row_numbers,
     run_parallel,
 )
-from costframe.trees import BinMapper, BinnedData, Predicted, Predictions
+from costframe.trees import BinMapper, BinnedData, HeldOutPredictions, Predicted
 from costframe_budgetforest.engine import (
     ENTROPY,
     GINI,
@@ -47,6 +47,7 @@ from costframe_budgetforest.engine import (
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MANY = 1e4  # mean from which the normal distribution is as good
 _POISSON = np.cumsum(np.exp(-1.0) / np.array([1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0]))
+_SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 75)
 
 
 @frozen(eq=False)
@@ -268,7 +269,7 @@ def squared_loss(proba: F8, y: I8, weight: F8) -> float:
 
 
 @frozen(eq=False)
-class Judge:
+class HeldOutScorer:
     """Held-out rows, their prices, and the score of points."""
 
     rows: Rows
@@ -277,7 +278,7 @@ class Judge:
     score: Callable[[Predicted], float] | None = None
 
     @classmethod
-    def of(cls, data: TrainingData, score: Callable[[Predicted], float] | None = None) -> Judge:
+    def of(cls, data: TrainingData, score: Callable[[Predicted], float] | None = None) -> HeldOutScorer:
         """Judge by the validation rows."""
         assert data.valid is not None  # noqa: S101 - the callers have checked it
         return cls(data.valid, data.costs, data.train.total_weight, score)
@@ -289,11 +290,8 @@ class Judge:
         report = tree.cost(rows.X, self.costs, sample_weight=rows.weight)
         cost = float(report.mean + report.fixed / self.batch)
         loss = squared_loss(proba, rows.y, rows.weight)
-        score = -loss if self.score is None else self.score(Predictions(rows, proba))
+        score = -loss if self.score is None else self.score(HeldOutPredictions(rows, proba))
         return PathPoint(n_trees, tradeoff, loss, cost, score)
-
-
-_SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 75)
 
 
 @frozen
@@ -324,7 +322,7 @@ def grow_path(
 
     The path's first model is grown without prices; there is one without trees, too. `priced` says whether prices count.
     """
-    judge, models, names = Judge.of(data, score), PathCollector(), data.feature_names
+    judge, models, names = HeldOutScorer.of(data, score), PathCollector(), data.feature_names
     given = ForestRows.of(without_copies(data) if priced else data, settings.seed, n_threads=settings.n_threads)
     plain = grow_plain(given, evolve(settings, thresholds=settings.thresholds[:1]))
     models.add(judge.measure(plain.predictor(names), 0.0, settings.n_trees), partial(plain.predictor, names))
@@ -347,7 +345,7 @@ def without_copies(data: TrainingData) -> TrainingData:
     return evolve(data, train=evolve(rows, X=np.where(hidden, np.nan, rows.X))) if hidden.any() else data
 
 
-def _measure(judge: Judge, models: PathCollector, forest: Forest, names: tuple[str, ...]) -> None:
+def _measure(judge: HeldOutScorer, models: PathCollector, forest: Forest, names: tuple[str, ...]) -> None:
     count = len(forest.trees)
     for size in [size for size in _SIZES if size < count] + [count]:
         part = forest.prefix(size)

@@ -26,6 +26,11 @@ from costframe_budgetforest.engine import (
 from costframe_budgetforest.forest import Forest
 
 _MOST = 1e100  # loss: nothing is worth it, and sums of it are finite
+_LEVELS = 15  # prunings to compare, by how often a test was kept of late
+_STEP = 2.0  # of the first iteration, in the exponent of shares
+_MEMORY = 0.9
+_EVERY = 5  # iterations between two comparisons
+_SWEEPS = 3  # of trees that are pruned one by one
 
 
 class Nodes(NamedTuple):
@@ -204,13 +209,6 @@ def _levels(parent: I8) -> list[I8]:
 def find_leaves(forest: Forest, X: F8, n_jobs: int | None = None) -> I8:
     """Return each row's leaf in every tree as a place among all nodes: int64 (n, T)."""
     return np.asarray(tree_leaves(forest.trees, X, n_jobs) + forest.trees.first[:-1])
-
-
-_LEVELS = 15  # prunings to compare, by how often a test was kept of late
-_STEP = 2.0  # of the first iteration, in the exponent of shares
-_MEMORY = 0.9
-_EVERY = 5  # iterations between two comparisons
-_SWEEPS = 3  # of trees that are pruned one by one
 
 
 @frozen(eq=False)

@@ -27,7 +27,7 @@ from costframe.plugin import (
 )
 from costframe.trees import Predicted
 from costframe_budgetforest.engine import count_labels, inherit_shares
-from costframe_budgetforest.forest import Forest, Judge
+from costframe_budgetforest.forest import Forest, HeldOutScorer
 from costframe_budgetforest.program import (
     Program,
     Solution,
@@ -39,6 +39,8 @@ from costframe_budgetforest.program import (
 )
 
 _NEARLY = 1e-9
+_LEVELS = 16  # programs to solve for a path
+_OF_CHORD = 1e-3  # gain over the chord that a corner needs, as a share of the objective
 
 
 def read_forest(model: Any, data: TrainingData, classes: NDArray[Any], seed: int, *, framed: bool) -> Forest:
@@ -110,10 +112,6 @@ def _with_shares(trees: TreeTable, outputs: F8, rows: Rows) -> Forest:
     leaf = trees.feature < 0
     shares[leaf] = outputs[leaf]
     return Forest(trees, shares)
-
-
-_LEVELS = 16  # programs to solve for a path
-_OF_CHORD = 1e-3  # gain over the chord that a corner needs, as a share of the objective
 
 
 @frozen
@@ -192,7 +190,7 @@ def prune_path(
     progress: Callable[[float], None] | None,
 ) -> DeferredPath:
     """Prune at given tradeoffs, or where the best pruning changes; the first model of the path is the whole forest."""
-    judge, models = Judge.of(data, score), PathCollector()
+    judge, models = HeldOutScorer.of(data, score), PathCollector()
     tree = whole.predictor(data.feature_names)
     models.add(judge.measure(tree, 0.0, len(whole.trees)), partial(whole.predictor, data.feature_names))
     count = _LEVELS if tradeoffs is None else len(tradeoffs)

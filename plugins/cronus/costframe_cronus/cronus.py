@@ -42,7 +42,7 @@ from costframe.stagewise import (
     groups_in_loss,
     pick,
 )
-from costframe_cronus.improve import calibrate, improve
+from costframe_cronus.improve import calibrate_cascade, improve
 from costframe_cronus.settings import CHOICES, PAPER_CHOICES, CascadeSettings
 from costframe_cronus.start import emphasize, l1_of_stages, start_cascade
 
@@ -129,7 +129,7 @@ def pick_cascade(
         start = start_cascade(train, at, printed=printed)
         if printed:
             return held_out.total(reject(start, train.rows))
-        return held_out.cross_fit(lambda rows: calibrate(rows, start, at, place=True))
+        return held_out.cross_fit(lambda rows: calibrate_cascade(rows, start, at, place=True))
 
     grid = {name: values for name, values in (PAPER_CHOICES if printed else CHOICES).items() if name in free}
     starts = {name: values if name == "rejected" else values[:1] for name, values in grid.items()}

@@ -35,7 +35,7 @@ def improve(
     """
     found = []
     for tree, place in [(start, False), *_candidates(start, own, train, held_out, settings)]:
-        parts = held_out.cross_fit_rows(lambda rows: calibrate(rows, tree, settings, place=place))  # noqa: B023
+        parts = held_out.cross_fit_rows(lambda rows: calibrate_cascade(rows, tree, settings, place=place))  # noqa: B023
         placed = place_thresholds(held_out, tree, settings.steepness) if place else tree
         found.append((len(placed), float(parts.sum()), parts, placed))
     least = min(found, key=lambda one: one[1])
@@ -43,7 +43,7 @@ def improve(
     return min(near, key=lambda one: one[:2])[3]
 
 
-def calibrate(rows: Evaluation, tree: SoftTree, settings: CascadeSettings, *, place: bool) -> SoftTree:
+def calibrate_cascade(rows: Evaluation, tree: SoftTree, settings: CascadeSettings, *, place: bool) -> SoftTree:
     """Calibrate answers on some rows, perhaps after placing thresholds there."""
     placed = place_thresholds(rows, tree, settings.steepness) if place else tree
     return calibrate_at_exits(rows, placed, settings.steepness)

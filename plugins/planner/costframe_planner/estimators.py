@@ -27,7 +27,7 @@ from costframe_planner.base import Base
 from costframe_planner.path import PlannedPath, measure_path
 from costframe_planner.planner import train_plain, train_planner
 from costframe_planner.predictor import KeptPlan, make_single
-from costframe_planner.problem import Problem, Settings
+from costframe_planner.problem import PlannerSettings, Problem
 
 _OF_TREES = ("n_estimators", "learning_rate", "max_leaves")
 _TRADEOFF = 1e-3  # without prices of errors
@@ -124,7 +124,7 @@ class _Planner(CostAwareEstimator):
             return float(self.tradeoff)
         return _TRADEOFF if problem.stakes is None else 1.0
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> PlannerSettings:
         check_number("verbose", self.verbose, whole=True)
         given = {name: getattr(self, name) for name in fields_dict(TreeSettings) if hasattr(self, name)}
         trees = evolve(_USUAL, n_estimators=self._rounds).replaced(n_jobs=self.n_jobs, **given)
@@ -132,7 +132,7 @@ class _Planner(CostAwareEstimator):
             name: None if given[name] is None else getattr(trees, name)
             for name in ("learning_rate", "max_leaves", "min_samples_leaf")
         }
-        return Settings(
+        return PlannerSettings(
             n_sets=resolve("n_sets", self.n_sets, 18, low=2, high=60, whole=True),
             max_tries=resolve("max_tries", self.max_tries, 150, low=1, whole=True),
             trees=trees,

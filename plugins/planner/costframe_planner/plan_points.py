@@ -11,7 +11,7 @@ from costframe.plugin import PathPoint, Rung
 
 
 @frozen
-class Plan:
+class PlanKey:
     """The key of a point: a set that answers all rows, or a plan."""
 
     stop: int = -1  # set that answers all rows, a stop or a further one, or -1 for a plan
@@ -21,7 +21,7 @@ class Plan:
 
 def new_point(tradeoff: float, stop: int = -1, *, induced: bool = False) -> PathPoint:
     """Return a point that is not measured yet."""
-    return PathPoint(0, tradeoff, np.nan, np.nan, np.nan, key=Plan(stop, induced))
+    return PathPoint(0, tradeoff, np.nan, np.nan, np.nan, key=PlanKey(stop, induced))
 
 
 def ladder_around(point: PathPoint, tradeoff: float, others: Sequence[PathPoint]) -> list[Rung]:

@@ -7,7 +7,7 @@ from functools import cache, partial
 
 from costframe.plugin import run_parallel, standard_error
 from costframe.sets import choose_spread
-from costframe.trees import Predictions, Scorer
+from costframe.trees import HeldOutPredictions, Scorer
 from costframe_planner.alternatives import choose_alternatives, choose_by_score
 from costframe_planner.gains import known_at, regress_gains
 from costframe_planner.parts import choose_parts
@@ -61,7 +61,7 @@ def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
 
 
 def _is_better(
-    held_out: Callable[[frozenset[int]], Predictions], scorer: Scorer, new: frozenset[int], old: frozenset[int]
+    held_out: Callable[[frozenset[int]], HeldOutPredictions], scorer: Scorer, new: frozenset[int], old: frozenset[int]
 ) -> bool:
     """Return whether one set's score is better than another's by more than the standard error, over all folds."""
     one, other = held_out(new), held_out(old)

@@ -37,6 +37,8 @@ Gains = Sequence[F8]
 
 _AT_ANY_PRICE = -1e300  # a gain
 NAME = "base"  # name of opaque learners in saved models, followed by a number
+_MOST_ROWS = 20_000
+_OWN = 0.01  # further error, as a share: gains were fitted to the same rows
 
 
 def make_single(data: TrainingData, nothing: SetModel, model: SetModel, rows: Rows) -> PlannedPredictor:
@@ -127,10 +129,6 @@ def _spans(parts: Sequence[TreeTable | WeakLearnerBank]) -> list[I8]:
 def _sum(learners: I8, intercept: F8) -> Answer:
     """Return an answer that adds up all outputs of its learners."""
     return Answer(learners, np.tile(np.eye(len(intercept)), (len(learners), 1)), intercept)
-
-
-_MOST_ROWS = 20_000
-_OWN = 0.01  # further error, as a share: gains were fitted to the same rows
 
 
 @frozen(eq=False)

@@ -24,7 +24,7 @@ from costframe.plugin import (
     squeeze,
 )
 from costframe.sets import SetPrices
-from costframe.trees import BinnedData, Predictions, TreeSettings, bin_rows, check_sizes
+from costframe.trees import BinnedData, HeldOutPredictions, TreeSettings, bin_rows, check_sizes
 from costframe_planner.base import Base
 from costframe_planner.stakes import Stakes
 
@@ -35,7 +35,7 @@ COARSE = 63  # bins; a power of two with the bin of missing values
 
 
 @frozen
-class Settings:
+class PlannerSettings:
     """Settings of the algorithm; see `PlannerClassifier`."""
 
     n_sets: int
@@ -71,7 +71,7 @@ class Problem:
     keys: tuple[NDArray[Any], ...]  # of samples; see `least_rows`
     prices: SetPrices  # prices with each row's share of once-prices
     paid: SetPrices  # prices without once-prices, as in the mean cost of reports
-    settings: Settings
+    settings: PlannerSettings
     base: Base | None = None  # base model to train on each set; None for boosted trees
     stakes: Stakes | None = None  # what wrong answers cost, for a plan in money; None for a plan of losses
 
@@ -86,7 +86,9 @@ class Problem:
         return self.settings.trees.n_threads
 
     @classmethod
-    def of(cls, data: TrainingData, settings: Settings, base: Base | None = None, *, money: bool = False) -> Problem:
+    def of(
+        cls, data: TrainingData, settings: PlannerSettings, base: Base | None = None, *, money: bool = False
+    ) -> Problem:
         """Join training and validation rows, and deal them into folds; with `money` errors cost what prices say."""
         _check_prices(data.prices)
         check_sizes(data.train)
@@ -120,9 +122,9 @@ class Problem:
         """Return the losses to plan with, in money with stakes, given out-of-fold scores (n, K): float64 (n,)."""
         return self.loss.each(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)
 
-    def held_out(self, rows: Rows, scores: F8) -> Predictions:
+    def held_out(self, rows: Rows, scores: F8) -> HeldOutPredictions:
         """Return rows with predictions, from their out-of-fold scores (n, K)."""
-        return Predictions(rows, squeeze(apply_link(self.loss.link, scores)))
+        return HeldOutPredictions(rows, squeeze(apply_link(self.loss.link, scores)))
 
     def sample(self, most: int) -> SampledRows:
         """Return at most `most` of the rows, chosen by their hashes."""

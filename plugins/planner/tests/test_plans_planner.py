@@ -16,7 +16,7 @@ from costframe.plugin import PathPoint, Rung
 from costframe.sets import SetPrices
 from costframe.trees import ManyFolds
 from costframe_planner import trained as induction
-from costframe_planner.plan_points import Plan, ladder_around
+from costframe_planner.plan_points import PlanKey, ladder_around
 from costframe_planner.routes import Routes, follow
 from costframe_planner.trained import Trained, induce
 
@@ -129,7 +129,7 @@ NUMBERS = st.integers(0, 6).map(float)
 
 
 def plan(tradeoff, cost, loss, stop=-1, induced=False):
-    return PathPoint(1, tradeoff, loss, cost, -loss, key=Plan(stop, induced))
+    return PathPoint(1, tradeoff, loss, cost, -loss, key=PlanKey(stop, induced))
 
 
 def rung_at(ladder, tradeoff):
