@@ -13,7 +13,7 @@ import pytest
 
 from costframe import CostModel
 from costframe.core import files
-from costframe.core.files import TargetError, check_target, open_atomically, write_atomically, write_together
+from costframe.core.files import TargetError, open_atomically, resolve_target, write_atomically, write_together
 from costframe.plugin import CostModelError
 
 
@@ -33,7 +33,7 @@ def test_what_is_no_file_stays(tmp_path, kind, monkeypatch):
         place.symlink_to("pipe")
         _ = kind == "a link to nothing" or os.mkfifo("pipe")
     before, content = place.lstat(), sorted(tmp_path.iterdir())
-    for write in (check_target, lambda path: write_atomically(path, b"new")):
+    for write in (resolve_target, lambda path: write_atomically(path, b"new")):
         with pytest.raises(TargetError) as caught:
             write(place)
         assert caught.value.strerror == f"is {kind.removesuffix(' behind a link')}, expected a file"

@@ -11,7 +11,7 @@ from scipy.special import expit, softmax
 
 import costframe as cf
 from costframe.core.errors import StageError
-from costframe.core.stages.links import Blend, Part
+from costframe.core.stages.links import Blend, BlendPart
 from costframe.plugin import apply_link
 
 numbers = st.floats(allow_nan=False) | st.floats(-2, 2) | st.floats(-1e-12, 1e-12)
@@ -40,9 +40,9 @@ def test_ranked_answers_are_the_formula_and_in_the_order_of_scores_and_levels(on
 
 NAMES = ("a", "b", "c")
 KNOTS = ((-1.0, 0.0, 2.0), (0.0, 0.5, 1.0))
-PARTS = (Part("sigmoid", 1, 2.0), Part("softmax", 2), Part("knots", knots=KNOTS))
+PARTS = (BlendPart("sigmoid", 1, 2.0), BlendPart("softmax", 2), BlendPart("knots", knots=KNOTS))
 BLEND = Blend(PARTS, [[1.0, 0.0], [2.0, -1.0], [0.5, 0.0], [0.0, 3.0]], [0.25, -1.0])
-SHARES = Blend((Part("exp"), Part("softplus")), np.eye(2), np.zeros(2))
+SHARES = Blend((BlendPart("exp"), BlendPart("softplus")), np.eye(2), np.zeros(2))
 
 
 def model(*blends, link="identity", temperature=1.0, n_scores=4):
@@ -84,9 +84,9 @@ def in_a_cascade():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Part("sigmoid", 1, 0.0), "temperature: expected a positive number"),
-        (lambda: Part("knots", knots=((1.0, 1.0), (0.0, 1.0))), "knots: expected ascending arguments"),
-        (lambda: model(Blend((Part("exp"),), [[1.0]], [0.0]), link="ranked", n_scores=1), "not for ranked"),
+        (lambda: BlendPart("sigmoid", 1, 0.0), "temperature: expected a positive number"),
+        (lambda: BlendPart("knots", knots=((1.0, 1.0), (0.0, 1.0))), "knots: expected ascending arguments"),
+        (lambda: model(Blend((BlendPart("exp"),), [[1.0]], [0.0]), link="ranked", n_scores=1), "not for ranked"),
         (in_a_cascade, r"answers: one with blends, .* is a model's only answer"),
     ],
 )

@@ -10,7 +10,7 @@ from rich.console import Console
 import costframe as cf
 from costframe import ExpectedCost, Frontier
 from costframe.choices import Point
-from costframe.core.display import compare_cost, cost, saving
+from costframe.core.display import compare_cost, format_cost, saving
 from costframe.plot import (
     AcquisitionDisplay,
     FrontierDisplay,
@@ -71,7 +71,7 @@ def test_pictures(monkeypatch):
 
 def test_amounts_are_short_and_a_saving_is_all_or_nothing_only_if_it_is():
     costs = (0.0, 3e-9, 2.5, 123_456.7, 2e300)
-    assert [cost(each) for each in costs] == ["0.00", "3.0e-09", "2.50", "123,457", "2.0e+300"]
+    assert [format_cost(each) for each in costs] == ["0.00", "3.0e-09", "2.50", "123,457", "2.0e+300"]
     paid = (6.0, 5.0 - 1e-15, 4.985, 4.9, 0.02, 0.0)
     assert [saving(each, 5.0) for each in paid] == ["0%", "0%", "<1%", "2%", ">99%", "100%"]
     assert compare_cost(0.02, 5.0) == ">99% less than"

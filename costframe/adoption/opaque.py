@@ -17,7 +17,7 @@ from costframe.adoption.probing import count_outputs, find_foreign, make_functio
 from costframe.core.errors import AdoptionError, BankError, DataError
 from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.links import Blend, Part
+from costframe.core.stages.links import Blend, BlendPart
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.as_given import AsGiven
 
@@ -117,7 +117,7 @@ def _build_tree(
     width, options = labels.n_scores + n_values, {}
     if values is not None:
         picked = np.arange(width)[:1] if by_label else np.arange(labels.n_scores, width)
-        options["blends"] = [Blend([Part("identity", width)], np.eye(width)[:, picked], np.zeros(len(picked)))]
+        options["blends"] = [Blend([BlendPart("identity", width)], np.eye(width)[:, picked], np.zeros(len(picked)))]
     link = "step" if by_label or (values is None and labels.n_scores == 1) else "identity"
     return opaque_tree(title, labels, names, columns, width, link, by_scores=True, **options).with_classes(classes)
 

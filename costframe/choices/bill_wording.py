@@ -11,7 +11,7 @@ from costframe.choices.choices import Choices
 from costframe.choices.figures import FIGURES, figures_of
 from costframe.choices.phrases import name_of
 from costframe.choices.wording import Wording, best_reference
-from costframe.core.display import cost
+from costframe.core.display import format_cost
 from costframe.core.errors import printable
 from costframe.study.points import Point, plus_minus
 from costframe.study.references import describe_reference
@@ -70,8 +70,10 @@ class BillWording(Wording):
         """Return sentences that compare a bill with those of all features, of none, and of the best reference."""
         choices, full = self.choices, self.choices.full_cost
         fewest, constant = min(map(choices.errors, choices.points)), choices.constant()
-        all_features = f"All features for each row cost {cost(full)}, so that their bill is {cost(full + fewest)}"
-        texts = [f"{all_features} with the fewest errors found, {cost(fewest)}."]
+        all_features = (
+            f"All features for each row cost {format_cost(full)}, so that their bill is {format_cost(full + fewest)}"
+        )
+        texts = [f"{all_features} with the fewest errors found, {format_cost(fewest)}."]
         if constant is not None:
             texts.append(f"Without features the bill is {self._bill(constant)}, all of it errors.")
             if point.n_features:

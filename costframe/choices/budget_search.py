@@ -23,7 +23,7 @@ from costframe.choices.sentences import describe_useless_budget
 from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_number, needed
 from costframe.core.cost.expected import CostReport
-from costframe.core.display import cost
+from costframe.core.display import format_cost
 from costframe.core.errors import ParameterError, printable, shown
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
@@ -273,7 +273,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         point, frontier = self.best_point_, self.frontier_
         worth, (paid,) = describe_worth(frontier, point, "in brief"), figures_of(frontier, point, "cost in brief")
         margin = f"{point.name}: {worth} at {paid} {frontier.unit} per row, both estimates"
-        margin += f", {cost(self.margin_)} below the budget" if math.isfinite(self.margin_) else ""
+        margin += f", {format_cost(self.margin_)} below the budget" if math.isfinite(self.margin_) else ""
         return "\n".join([printable(margin), *map(str, self.next_buys_)])
 
     def predict(self, X: Any, **limits: Any) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from costframe.choices.choices import Choices
-from costframe.core.display import cost, saving, with_error
+from costframe.core.display import format_cost, saving, with_error
 from costframe.core.errors import format_count, printable
 from costframe.study.points import Point, plus_minus
 from costframe.training.scoring import score_label
@@ -19,27 +19,31 @@ FIGURES: dict[str, Callable[[Choices, Point], str]] = {
     "score in brief": lambda _, point: f"{point.score:.3f} \u00b1 {point.score_error:.3f}",
     "score in words": lambda _, point: plus_minus(point.score, point.score_error),
     "90% interval": lambda frontier, point: "{:.4f} to {:.4f}".format(*frontier.score_interval(point)),
-    "cost": lambda _, point: cost(point.cost),
-    "cost in brief": lambda _, point: f"{cost(point.cost)} \u00b1 {point.cost_error:.2g}",
+    "cost": lambda _, point: format_cost(point.cost),
+    "cost in brief": lambda _, point: f"{format_cost(point.cost)} \u00b1 {point.cost_error:.2g}",
     "cost in words": lambda _, point: plus_minus(point.cost, point.cost_error),
-    "errors": lambda frontier, point: cost(frontier.errors(point)),
-    "bill": lambda frontier, point: f"{cost(frontier.bill(point))} \u00b1{frontier.bill_error(point):.2g}",
-    "bill alone": lambda frontier, point: cost(frontier.bill(point)),
-    "bill in brief": lambda frontier, point: f"{cost(frontier.bill(point))} \u00b1 {frontier.bill_error(point):.2g}",
+    "errors": lambda frontier, point: format_cost(frontier.errors(point)),
+    "bill": lambda frontier, point: f"{format_cost(frontier.bill(point))} \u00b1{frontier.bill_error(point):.2g}",
+    "bill alone": lambda frontier, point: format_cost(frontier.bill(point)),
+    "bill in brief": lambda frontier, point: (
+        f"{format_cost(frontier.bill(point))} \u00b1 {frontier.bill_error(point):.2g}"
+    ),
     "bill in words": lambda frontier, point: plus_minus(frontier.bill(point), frontier.bill_error(point)),
-    "90% interval of bill": lambda frontier, point: "{} to {}".format(*map(cost, frontier.bill_interval(point))),
+    "90% interval of bill": lambda frontier, point: "{} to {}".format(*map(format_cost, frontier.bill_interval(point))),
     "saves": lambda frontier, point: saving(point.cost, frontier.full_cost),
     "test score": lambda _, point: "-" if point.test_score is None else f"{point.test_score:.4f}",
-    "test cost": lambda _, point: cost(point.test_cost),
-    "test errors": lambda _, point: "-" if point.test_score is None else cost(-point.test_score),
-    "test bill": lambda _, point: "-" if point.test_score is None else cost((point.test_cost or 0) - point.test_score),
+    "test cost": lambda _, point: format_cost(point.test_cost),
+    "test errors": lambda _, point: "-" if point.test_score is None else format_cost(-point.test_score),
+    "test bill": lambda _, point: (
+        "-" if point.test_score is None else format_cost((point.test_cost or 0) - point.test_score)
+    ),
     "features": lambda _, point: str(point.n_features),
     "learners": lambda _, point: f"{point.n_learners:,}",
     "size": lambda _, point: (
         f"{format_count(point.n_features, 'feature')}, {format_count(point.n_learners, 'learner')}"
     ),
     "rounds": lambda _, point: f"{point.rounds:.1f}",
-    "once per batch": lambda frontier, point: f"{cost(point.fixed)} {printable(frontier.unit)}",
+    "once per batch": lambda frontier, point: f"{format_cost(point.fixed)} {printable(frontier.unit)}",
 }
 
 

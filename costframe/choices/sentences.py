@@ -13,7 +13,7 @@ from costframe.choices.figures import FIGURES
 from costframe.choices.phrases import name_of
 from costframe.choices.score_wording import ScoreWording
 from costframe.choices.wording import Wording
-from costframe.core.display import compare_cost, cost, round_up
+from costframe.core.display import compare_cost, format_cost, round_up
 from costframe.core.errors import format_count, printable, shown
 from costframe.study.points import CONSTANT, Point
 from costframe.study.references import describe_reference
@@ -32,7 +32,7 @@ def describe_model(frontier: Choices, point: Point, *, chosen: bool = True) -> s
     tested = point.test_score is not None and point.test_cost is not None
     paid, unit, simple = point.test_cost if tested else point.cost, printable(frontier.unit), describe_reference(point)
     name = f"{name_of(frontier, point)}, {simple}," if simple else name_of(frontier, point)
-    text = f"{name} costs {cost(paid)} {unit} per row" + (" on the test rows" if tested else "")
+    text = f"{name} costs {format_cost(paid)} {unit} per row" + (" on the test rows" if tested else "")
     if frontier.full_cost > 0 and paid is not None:
         text += f", {compare_cost(paid, frontier.full_cost)} all features together"
     if point.fixed:

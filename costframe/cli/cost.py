@@ -13,11 +13,10 @@ from costframe.cli.given_model import PricedModel, open_model
 from costframe.cli.labelled_rows import open_labelled
 from costframe.cli.model_rows import open_blocks
 from costframe.cli.reading import ReadingOptions
-from costframe.cli.scoring import AnswerBlocks, Scored, resolve_score, score_report
+from costframe.cli.scoring import AnswerBlocks, Scored, pick_score, score_report
 from costframe.core.arrays import F8
 from costframe.core.cost.report import CostReport
-from costframe.core.display import compare_cost, milliseconds
-from costframe.core.display import cost as shown
+from costframe.core.display import compare_cost, format_cost, milliseconds
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.prices.costs import CostModel
 from costframe.report.payments import paid_table
@@ -48,7 +47,7 @@ def cost(
         rows = open_labelled(given, data, reading)
         answers, chosen = (
             AnswerBlocks(given.fitted, given.prices),
-            resolve_score(given.fitted, rows.task, rows.score, score),
+            pick_score(given.fitted, rows.task, rows.score, score),
         )
         report = evaluate_cost(given, rows.blocks, answers, acquisition=acquisition)
         report, scored = score_report(answers, report, rows.labels(), chosen)
@@ -96,7 +95,7 @@ def show_cost(console: Output, report: CostReport, costs: CostModel, part: str, 
     """Print the cost of rows, and their payments; with their score and mistakes if they are scored."""
     full = costs.full_cost(report.feature_names)
     compared = f", {compare_cost(report.mean, full)} all features of the model ({full:,.6g})" if full > 0 else ""
-    least, median, most = (shown(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
+    least, median, most = (format_cost(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
     rows, cost = format_count(len(report.per_row), "row"), "costs" if len(report.per_row) == 1 else "cost"
     error = "" if scored is None else f" \u00b1{scored.cost_error:.2g}"
     lines = [

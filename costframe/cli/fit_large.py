@@ -14,8 +14,7 @@ from costframe.cli.exits import name_written_files
 from costframe.cli.fit_checks import check_goal
 from costframe.cli.reading import ReadingOptions
 from costframe.core.cost.report import CostReport
-from costframe.core.display import cost as shown_cost
-from costframe.core.display import saving
+from costframe.core.display import format_cost, saving
 from costframe.core.errors import DataError, ParameterError, format_count, printable
 from costframe.core.plugins import estimator, registry
 from costframe.core.predictors.stage_tree import StageTree
@@ -90,11 +89,11 @@ def _report(console: Output, dataset: LargeDataset, model: Any, algorithm: str, 
     worth = f"{printable(score)} {_score(dataset, report, score):.4f}" if score is not None else errors_in_words(report)
     mean, full, unit = report.mean, dataset.costs.full_cost(dataset.costs.names), printable(dataset.costs.unit)
     saved = f" (saves {saving(mean, full)})" if full > 0 else ""
-    once = f", and {shown_cost(report.fixed)} {unit} once per batch" if report.fixed else ""
+    once = f", and {format_cost(report.fixed)} {unit} once per batch" if report.fixed else ""
     tradeoff = "" if model.tradeoff is None else f", at tradeoff {model.tradeoff:.3g}"
     console.print(f"[bold]fitted:[/] {printable(algorithm)}{tradeoff}")
     console.print(f"  {worth} on test", markup=False)
-    console.print(f"  cost {shown_cost(mean)} {unit} per row on test{saved}{once}", markup=False)
+    console.print(f"  cost {format_cost(mean)} {unit} per row on test{saved}{once}", markup=False)
     tree = model.predictor_
     assert isinstance(tree, StageTree)  # noqa: S101 - algorithms that train together are sums of trees
     features = format_count(dataset.X.shape[1], "feature")

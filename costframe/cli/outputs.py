@@ -15,14 +15,14 @@ from typing import Any
 import click
 
 from costframe.core.errors import ParameterError, printable
-from costframe.core.files import check_target, write_folder
+from costframe.core.files import resolve_target, write_folder
 from costframe.core.piped import STANDARD_STREAM
 
 
 def check_file(path: Path) -> None:
     """Refuse a file that cannot be written, without creating it."""
     with _name_path(path):
-        target = check_target(path)
+        target = resolve_target(path)
         if not target.parent.exists():
             raise ParameterError(f"--output {path}: there is no directory {path.parent}")
         _try_writing(target.parent)
@@ -81,7 +81,7 @@ def check_directory(path: Path, names: Iterable[str]) -> None:
             above = path
             for name in names:
                 with _name_path(path / name):
-                    check_target(path / name)
+                    resolve_target(path / name)
         else:
             if path.exists() or path.is_symlink():
                 what = "a file" if path.is_file() else "no directory" if path.exists() else "a link to nothing"

@@ -62,7 +62,7 @@ class Scored:
         console.print(mistakes_table(self.confusion, self.classes, width=console.width))
 
 
-def resolve_score(fitted: FittedEstimator, task: str, of_run: str | None, score: str | None) -> str | LibraryScore:
+def pick_score(fitted: FittedEstimator, task: str, of_run: str | None, score: str | None) -> str | LibraryScore:
     """Return the score to use: the one given, that of the run that fitted the model, or the task's own."""
     n_classes = len(fitted.classes_) if fitted.kind == "classifier" else 0
     if score is None and of_run is not None:

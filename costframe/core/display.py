@@ -11,7 +11,7 @@ from costframe.core.errors import printable
 _NOTHING = 1e-9  # a share that is rounding, not a saving
 
 
-def cost(value: float | None) -> str:
+def format_cost(value: float | None) -> str:
     """Return a cost as text: two decimals, whole if it is large, or with an exponent if it is very small or large."""
     if value is None:
         return "-"

@@ -25,7 +25,7 @@ class TargetError(OSError):
     """A path to write to that is not a regular file; `strerror` says what it is, `filename` is the path."""
 
 
-def check_target(path: Path) -> Path:
+def resolve_target(path: Path) -> Path:
     """Return `path` with links resolved, if it is free or a regular file.
 
     A `TargetError` refuses a directory, pipe, device, socket, or a link to nothing, which a rename would replace.
@@ -58,7 +58,7 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
 
     It is for content that is too long for memory; errors are as for `write_atomically`.
     """
-    target = check_target(path)
+    target = resolve_target(path)
     temporary = _beside(target)
     try:
         with _name_errors(path):
@@ -81,7 +81,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     staged: list[tuple[Path, Path, Path]] = []
     try:
         for path, content in contents.items():
-            target = check_target(path)
+            target = resolve_target(path)
             temporary = _beside(target)
             staged.append((path, target, temporary))
             with _name_errors(path):

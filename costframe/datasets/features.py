@@ -15,9 +15,9 @@ from costframe.core.errors import DataError, Problems, quote_names
 from costframe.core.numerals import Spelling
 from costframe.core.prices.entries import FeaturePrice
 from costframe.core.tables.columns import (
-    as_categories,
     as_numbers,
     decode_column,
+    encode_categories,
     is_categorical,
     is_numeric,
     null_texts,
@@ -91,7 +91,7 @@ def read_features(
                 beside[name] = count_texts(column, name, spelling)
             else:
                 texts += [name] if kind == "few texts" else []
-                values, labels[name] = as_categories(column, name)
+                values, labels[name] = encode_categories(column, name)
                 missing += describe_missing({name: column})
         columns.append(values)
     with problems.collect():
@@ -141,7 +141,7 @@ def find_categories(
                 if not is_few_texts(values, name, int(files.first[-1])):
                     raise DataError(f"column {name!r}: expected numbers or texts, got {files.schema.field(name).type}")
                 texts.append(name)
-            labels[name] = as_categories(values, name)[1]
+            labels[name] = encode_categories(values, name)[1]
             missing += describe_missing({name: values})
     refuse_texts(beside, _WAYS)
     return Features(np.empty((0, 0)), labels, texts, missing)

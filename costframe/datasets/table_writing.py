@@ -13,7 +13,7 @@ from pyarrow import csv, parquet
 
 from costframe.core.cells import FORMULA, guard
 from costframe.core.errors import DataError
-from costframe.core.tables.columns import decode_column, is_text, kind_of
+from costframe.core.tables.columns import decode_column, is_text, name_type
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 WRITABLE = (*_SEPARATORS, ".parquet")
@@ -67,7 +67,7 @@ def check_writable(columns: Mapping[str, Any], ending: str) -> None:
             with _open(io.BytesIO(), ending, table.schema) as writer:
                 writer.write_table(table)
         except (pa.ArrowException, ValueError) as error:
-            kind = kind_of(table.schema.types[0])
+            kind = name_type(table.schema.types[0])
             raise DataError(f"column {name!r}: {kind} cannot be written as {ending[1:]}; cast it to texts") from error
 
 

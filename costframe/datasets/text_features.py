@@ -16,8 +16,8 @@ from costframe.core.tables.columns import (
     MISSING_TEXTS,
     decode_column,
     is_text,
-    kind_of,
     missing_text,
+    name_type,
     null_texts,
     show_example,
 )
@@ -42,7 +42,7 @@ def is_few_texts(column: Any, name: str, n_rows: int | None = None, spelling: Sp
         If the column holds dates or times, numbers stored as texts, or many different texts; it names ways out. Numbers
         beside texts are for `holds_numbers`.
     """
-    if (kind := kind_of(column.type)) in {"dates", "times"}:
+    if (kind := name_type(column.type)) in {"dates", "times"}:
         if not pa.types.is_time(column.type):
             raise _refuse_large(name, kind, show_example(column))
         raise _refuse_dates(name, "times without a date", show_example(column))

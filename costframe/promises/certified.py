@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from costframe.core.display import cost, html_table
+from costframe.core.display import format_cost, html_table
 from costframe.core.errors import brief, format_count, printable
 from costframe.promises.promise import Promise
 
@@ -47,7 +47,7 @@ class Enough:
     unit: str
 
     def __str__(self) -> str:
-        rows, price = f"{self.rows:,} rows", f"{cost(self.cost)} {printable(self.unit)} a row"
+        rows, price = f"{self.rows:,} rows", f"{format_cost(self.cost)} {printable(self.unit)} a row"
         return f"with about {rows} it could be promised at {price} ({printable(self.name)})"
 
 
@@ -101,7 +101,7 @@ class Certified:
         rows = [
             (str(check.promise), f"{check.value:.4g}", f"{check.bound:.4g}", f"{check.rows:,}") for check in self.checks
         ]
-        title = f"{self.name}, {cost(self.cost)} {self.unit} per row"
+        title = f"{self.name}, {format_cost(self.cost)} {self.unit} per row"
         return html_table(title, ("promise", "on these rows", f"bound ({self.confidence:g})", "rows"), rows)
 
     def __str__(self) -> str:

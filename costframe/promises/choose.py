@@ -10,8 +10,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.arrays import F8, I8
-from costframe.core.display import cost as price
-from costframe.core.display import round_up
+from costframe.core.display import format_cost, round_up
 from costframe.core.errors import CostframeError, printable
 from costframe.promises.bounds import draws_alike
 from costframe.promises.certified import Certified, Check, Enough
@@ -214,7 +213,7 @@ def _best(
     text = (
         f"promise: no model is certified to keep {asked} with a probability of {1 - delta:g} on {about} rows; the best "
         f"that can be promised on them is {best}{alone}, by {safest.name} at "
-        f"{price(float(judge.answers(safest).cost.mean()))} {unit} a row"
+        f"{format_cost(float(judge.answers(safest).cost.mean()))} {unit} a row"
     )
     enough = _enough([candidates[number] for number in order], judge, delta, unit)
     return printable(text + (f"; {enough[0]}" if enough else ""))

@@ -14,7 +14,7 @@ from costframe.choices.figures import figures_of, name_worth
 from costframe.choices.sentences import describe_model
 from costframe.core.arrays import F8
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.display import cost
+from costframe.core.display import format_cost
 from costframe.core.errors import ParameterError, format_count
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
@@ -159,4 +159,4 @@ def _bills(frontier: Frontier, point: Point) -> tuple[list[tuple[str, str, str]]
 
 
 def _saves(frontier: Frontier, saved: str) -> tuple[str, str, str]:
-    return "saves", saved, f"of {cost(frontier.full_cost)} for all features"
+    return "saves", saved, f"of {format_cost(frontier.full_cost)} for all features"

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from costframe.core.arrays import U8
-from costframe.core.display import cost
+from costframe.core.display import format_cost
 from costframe.core.errors import format_count, printable, quote_names
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.predictors.fitted import FittedEstimator
@@ -34,11 +34,16 @@ def list_model_facts(model: FittedEstimator, costs: CostModel) -> tuple[tuple[st
     known = [format_count(len(costs.names), "feature")]
     known += [format_count(len(costs.resources), "resource")] if costs.resources else []
     facts.append(
-        ("prices", f"{' and '.join(known)}, in {unit}; all features of the model {cost(costs.full_cost(every))}")
+        ("prices", f"{' and '.join(known)}, in {unit}; all features of the model {format_cost(costs.full_cost(every))}")
     )
     asked = predictor.inquire(costs).needs
     least, most = costs.full_cost(asked), costs.full_cost(used)
-    facts.append(("features of a row", f"at least {cost(least)}, at most {cost(most)} {unit}, with their resources"))
+    facts.append(
+        (
+            "features of a row",
+            f"at least {format_cost(least)}, at most {format_cost(most)} {unit}, with their resources",
+        )
+    )
     return tuple(facts)
 
 

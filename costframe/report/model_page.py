@@ -6,7 +6,7 @@ import numpy as np
 
 from costframe.core.arrays import F8
 from costframe.core.cost.report import CostReport
-from costframe.core.display import compare_cost, cost, milliseconds
+from costframe.core.display import compare_cost, format_cost, milliseconds
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.report.page import ModelCard, Page
@@ -38,10 +38,10 @@ def model_page(
 def _figures(report: CostReport, costs: CostModel) -> tuple[tuple[str, str, str], ...]:
     """Return mean and quantiles of the cost per row."""
     full, unit = costs.full_cost(report.feature_names), report.unit
-    remark = f"{compare_cost(report.mean, full)} all features ({cost(full)})" if full > 0 else ""
-    least, median, most = (cost(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
+    remark = f"{compare_cost(report.mean, full)} all features ({format_cost(full)})" if full > 0 else ""
+    least, median, most = (format_cost(float(q)) for q in np.quantile(report.per_row, [0, 0.5, 1]))
     figures = [
-        ("mean cost per row", cost(report.mean), f"{unit}, {remark}" if remark else unit),
+        ("mean cost per row", format_cost(report.mean), f"{unit}, {remark}" if remark else unit),
         ("median row", median, f"from {least} to {most}"),
     ]
     if report.latency is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import frozen
 
 from costframe.core.checks import needed
-from costframe.core.display import cost
+from costframe.core.display import format_cost
 from costframe.core.errors import printable
 from costframe.report.payments import Payment
 from costframe.report.stage_boxes import StageBox
@@ -79,6 +79,6 @@ def _templates() -> Environment:
         lstrip_blocks=True, keep_trailing_newline=True,
         finalize=lambda value: printable(value) if type(value) is str else value,  # names come from files
     )  # fmt: skip
-    templates.filters |= {"cost": cost, "share": "{:.1%}".format}
+    templates.filters |= {"cost": format_cost, "share": "{:.1%}".format}
     templates.globals["parts"] = templates.get_template("parts.html").module
     return templates

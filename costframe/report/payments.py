@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from costframe.core.cost.report import CostReport
-from costframe.core.display import cost
+from costframe.core.display import format_cost
 from costframe.core.errors import printable
 from costframe.core.prices.costs import CostModel
 from costframe.report.tables import LETTERS, narrow_table
@@ -83,11 +83,15 @@ def paid_table(label: str, report: CostReport, costs: CostModel, *, width: int) 
         table.add_column("", Text("mean", style="bold"), overflow="fold", max_width=letters)
         columns.append([*(Text(printable(payment.name)) for payment in shown), *map(Text, rest)])
         if "price" not in without:
-            add("price", "", ["" if payment.price is None else cost(payment.price) for payment in shown])
+            add("price", "", ["" if payment.price is None else format_cost(payment.price) for payment in shown])
         if "once" not in without and any(payment.once for payment in paid):
-            add("once", "", [cost(payment.once) if payment.once else "" for payment in shown])
+            add("once", "", [format_cost(payment.once) if payment.once else "" for payment in shown])
         add(f"{label}\nrows", "", ["" if payment.share is None else f"{payment.share:.1%}" for payment in shown])
-        add("\ncost", cost(report.mean), [*(cost(payment.mean) for payment in shown), *(cost(left) for _ in rest)])
+        add(
+            "\ncost",
+            format_cost(report.mean),
+            [*(format_cost(payment.mean) for payment in shown), *(format_cost(left) for _ in rest)],
+        )
         for row in zip(*columns, strict=True):
             table.add_row(*row)
         return table

@@ -9,7 +9,7 @@ from attrs import define, field
 from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import B1, I8
-from costframe.core.display import cost as cost_text
+from costframe.core.display import format_cost
 from costframe.report.display import ModelDisplay, as_labels
 from costframe.report.drawn_text import cut_text, percent, to_drawable
 from costframe.report.legends import lay_out_figure, put_above
@@ -191,7 +191,7 @@ class RowAcquisitionDisplay(StepDisplay):
         names = [cut_text(name, width * len(part), 10) for (name, _), part in zip(self._labels, parts, strict=True)]
         ax.set_xticks(middles, names, parse_math=False)
         ax.tick_params(axis="x", length=0)
-        low, high = cost_text(float(self.steps.per_row.min())), cost_text(float(self.steps.per_row.max()))
+        low, high = format_cost(float(self.steps.per_row.min())), format_cost(float(self.steps.per_row.max()))
         ax.set_xlabel(f"{self._rows_text()}, by cost: {low if low == high else f'{low} to {high}'}", loc="right")
 
 

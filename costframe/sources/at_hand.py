@@ -11,7 +11,7 @@ import numpy as np
 from costframe.core.checks import as_items
 from costframe.core.errors import DataError, InquiryError, ParameterError, shown
 from costframe.core.tables.categories import Categories
-from costframe.core.terms.values import as_numbers
+from costframe.core.terms.values import as_floats
 from costframe.sources.error_notes import quote_things
 
 FetchOne = Callable[[tuple[str, ...]], Any]  # feature names -> values by name, or an awaitable of them
@@ -100,7 +100,7 @@ def check_reply(
     table = _mapping(reply, whose, lambda: f"values of {quote_things(names)} by name")
     _expect_exactly(table, names, whose)
     try:
-        return dict(zip(names, as_numbers(table, names, categories), strict=True))
+        return dict(zip(names, as_floats(table, names, categories), strict=True))
     except InquiryError as error:
         raise InquiryError(f"{whose}: {error}") from None
 

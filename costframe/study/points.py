@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from costframe.core.display import cost, html_table
+from costframe.core.display import format_cost, html_table
 from costframe.core.errors import brief, format_count
 
 CONSTANT = "constant"  # in place of an algorithm, where no fit has ended
@@ -92,7 +92,7 @@ class Point:
     def _repr_html_(self) -> str:
         rows = [("held-out rows", plus_minus(self.score, self.score_error), plus_minus(self.cost, self.cost_error))]
         if self.test_score is not None:
-            rows.append(("test", plus_minus(self.test_score, self.test_error or 0.0), cost(self.test_cost)))
+            rows.append(("test", plus_minus(self.test_score, self.test_error or 0.0), format_cost(self.test_cost)))
         title = f"{self.name or self.algorithm}, {format_count(self.n_features, 'feature')}"
         return html_table(title, ("", "score", "cost per row"), rows)
 

@@ -26,7 +26,7 @@ from costframe.core.tables.frames import (
     category_columns,
     column_names,
     is_frame,
-    is_numeric,
+    is_numeric_dtype,
     refuse_lazy,
     select_columns,
     types_of,
@@ -71,7 +71,7 @@ def _texts_for(models: list[Any], X: Any) -> Categories:
         return {}
     kinds = zip(names, types_of(X), strict=True)
     named = {names[f] for f in category_columns(X)}
-    return {name: AsGiven(plain=True) for name, kind in kinds if not is_numeric(kind) and name not in named}
+    return {name: AsGiven(plain=True) for name, kind in kinds if not is_numeric_dtype(kind) and name not in named}
 
 
 @contextlib.contextmanager

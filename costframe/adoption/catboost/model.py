@@ -19,8 +19,7 @@ from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.links import Blend
-from costframe.core.stages.links import Part as BlendPart
+from costframe.core.stages.links import Blend, BlendPart
 from costframe.core.tables.hashed_labels import HashedLabels
 
 _UNLISTED = 2**16  # columns that a model may have beside those that its file lists

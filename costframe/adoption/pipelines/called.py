@@ -17,7 +17,7 @@ from costframe.adoption.handing import Handing
 from costframe.core.arrays import B1, F8
 from costframe.core.errors import AdoptionError, CostframeError, DataError, quote_names
 from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.frames import is_numeric, types_of
+from costframe.core.tables.frames import is_numeric_dtype, types_of
 from costframe.core.tables.restored_rows import ReadsGiven, restore_together
 
 _ROUNDED = ("float32", "Float32", "float16")
@@ -122,7 +122,7 @@ def makes_numbers(made: Any) -> bool:
     """Return whether what a transformer makes of a row holds whole numbers, truth values and doubles only."""
     if hasattr(made, "columns"):
         kinds = [str(kind) for kind in types_of(made)]
-        return all(is_numeric(kind) and kind not in _ROUNDED for kind in kinds)
+        return all(is_numeric_dtype(kind) and kind not in _ROUNDED for kind in kinds)
     array: Any = made if sparse.issparse(made) else np.asarray(made)
     return array.dtype.kind in "iub" or array.dtype == np.float64
 

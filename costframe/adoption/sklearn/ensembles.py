@@ -11,7 +11,7 @@ from costframe.adoption.foreign import refused
 from costframe.adoption.sklearn.members import Members
 from costframe.adoption.sklearn.terms import Term, constant_term
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.stages.links import Part
+from costframe.core.stages.links import BlendPart
 from costframe.core.tables.as_given import AsGiven
 
 
@@ -64,14 +64,16 @@ def _calibrate(member: Any, model: Any, members: Members) -> Term:
             raise refused(model, f"method='temperature' over the probabilities of {type(member.estimator).__name__}")
         beta = float(member.calibrators[0].beta_)
         # Of two classes the scores are -s and s.
-        return term.linked(Part("sigmoid", 1, 0.5 / beta) if n_classes == 2 else Part("softmax", n_classes, 1 / beta))
+        return term.linked(
+            BlendPart("sigmoid", 1, 0.5 / beta) if n_classes == 2 else BlendPart("softmax", n_classes, 1 / beta)
+        )
     if member.method == "sigmoid":
         slope, shift = np.array([(calibrator.a_, calibrator.b_) for calibrator in member.calibrators]).T
-        term = term.times(np.diag(-slope), -shift).linked(Part("sigmoid", len(slope)))
+        term = term.times(np.diag(-slope), -shift).linked(BlendPart("sigmoid", len(slope)))
     else:
         knots = [np.stack([calibrator.X_thresholds_, calibrator.y_thresholds_]) for calibrator in member.calibrators]
-        term = term.linked(*(Part("knots", knots=curve) for curve in knots))
-    return term if n_classes == 2 else term.linked(Part("normalized", n_classes))
+        term = term.linked(*(BlendPart("knots", knots=curve) for curve in knots))
+    return term if n_classes == 2 else term.linked(BlendPart("normalized", n_classes))
 
 
 def _spread_classes(term: Term, model: Any, whole: Any) -> Term:

@@ -10,7 +10,7 @@ from costframe.adoption.sklearn.terms import Term, columns_term, constant_term
 from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.links import Part
+from costframe.core.stages.links import BlendPart
 
 _CROSS_VALIDATED = ("Ridge", "Lasso", "ElasticNet", "Lars", "LassoLars", "MultiTaskLasso", "MultiTaskElasticNet")
 _REGRESSORS = (
@@ -56,7 +56,7 @@ def adopt_logistic(model: Any, names: tuple[str, ...]) -> StageTree:
     is_one_versus_rest = several == "ovr" or (
         several != "multinomial" and getattr(model, "solver", None) == "liblinear"
     )
-    return one_versus_rest(term, Part("sigmoid", term.n_values)) if is_one_versus_rest else term.answer("softmax")
+    return one_versus_rest(term, BlendPart("sigmoid", term.n_values)) if is_one_versus_rest else term.answer("softmax")
 
 
 def adopt_descent(model: Any, names: tuple[str, ...]) -> StageTree:
@@ -67,20 +67,20 @@ def adopt_descent(model: Any, names: tuple[str, ...]) -> StageTree:
         return (
             term.answer("sigmoid", by_scores=True)
             if is_binary
-            else one_versus_rest(term, Part("sigmoid", term.n_values))
+            else one_versus_rest(term, BlendPart("sigmoid", term.n_values))
         )
     if model.loss != "modified_huber":
         return adopt_scores(model, names)
-    parts = [Part("knots", knots=((-1.0, 1.0), (0.0, 1.0)))] * term.n_values
+    parts = [BlendPart("knots", knots=((-1.0, 1.0), (0.0, 1.0)))] * term.n_values
     return term.linked(*parts).answer(by_scores=True) if term.n_values == 1 else one_versus_rest(term, *parts)
 
 
-def one_versus_rest(term: Term, *parts: Part) -> StageTree:
+def one_versus_rest(term: Term, *parts: BlendPart) -> StageTree:
     """Return the model whose probabilities are those of each class against the rest, divided by their sum.
 
     Its labels are those of the largest scores, as large scores have equal probabilities.
     """
-    return term.linked(*parts).linked(Part("normalized", term.n_values)).answer(by_scores=True)
+    return term.linked(*parts).linked(BlendPart("normalized", term.n_values)).answer(by_scores=True)
 
 
 def adopt_constant(model: Any, names: tuple[str, ...]) -> StageTree:

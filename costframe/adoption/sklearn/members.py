@@ -28,7 +28,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
-from costframe.core.stages.links import Part
+from costframe.core.stages.links import BlendPart
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.restored_rows import ReadsNumbers
 from costframe.core.terms.classes import one_margin
@@ -81,10 +81,10 @@ class Members:
         term = Term.scores(tree, blended=answer is not None and not answer.by_scores)
         return term.times([[-1.0], [1.0]]) if is_own(inner_of(model)) and term.n_values == 2 else term
 
-    def link_of(self, model: Any) -> Part | None:
+    def link_of(self, model: Any) -> BlendPart | None:
         """Return the link that makes a member's probability of class 1 of its scores; None if none does."""
         if type(model).__name__ == "_ConstantPredictor":  # of scikit-learn, for a label that all or no rows had
-            return Part("identity")
+            return BlendPart("identity")
         predictor = _try_adopt(model, self.names)
         core = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
         if not isinstance(core, StageTree) or len(core.stages) > 1 or not _gives_adopted_scores(model):
@@ -93,7 +93,7 @@ class Members:
         if answer is None or answer.class_scores or answer.link not in {"sigmoid", "identity"}:
             return None
         if not answer.blends:
-            return Part(answer.link, 1, answer.temperature) if answer.link == "sigmoid" else None
+            return BlendPart(answer.link, 1, answer.temperature) if answer.link == "sigmoid" else None
         return answer.blends[0].parts[0] if _only_links(answer) else None
 
     def sum(self, terms: Sequence[Term]) -> Term:

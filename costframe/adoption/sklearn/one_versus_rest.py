@@ -11,7 +11,7 @@ from costframe.adoption.sklearn.members import Members
 from costframe.adoption.sklearn.terms import Term, constant_term
 from costframe.core.plugins import registry
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.stages.links import Part
+from costframe.core.stages.links import BlendPart
 
 
 def adopt_rest(model: Any, names: tuple[str, ...]) -> Predictor:
@@ -30,13 +30,13 @@ def adopt_rest(model: Any, names: tuple[str, ...]) -> Predictor:
         return members.predictor(scores.answer("step" if model.multilabel_ else "identity"))
     if model.multilabel_ or not all(_has_scores(member) for member in model.estimators_):
         shares = members.beside([_predict_probability(members, member) for member in model.estimators_])
-        shares = shares if model.multilabel_ else shares.linked(Part("shares", shares.n_values))
+        shares = shares if model.multilabel_ else shares.linked(BlendPart("shares", shares.n_values))
         return members.predictor(shares.answer())
     links = [members.link_of(member) for member in model.estimators_]
     if any(link is None for link in links):
         raise refused(model, "its probabilities are no links of the scores that tell its classes")
     scores = members.beside([_decide(members, member) for member in model.estimators_])
-    whole = scores.linked(*(link for link in links if link is not None)).linked(Part("shares", len(links)))
+    whole = scores.linked(*(link for link in links if link is not None)).linked(BlendPart("shares", len(links)))
     return members.predictor(whole.answer(by_scores=True))
 
 

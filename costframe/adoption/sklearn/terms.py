@@ -15,7 +15,7 @@ from costframe.core.errors import AdoptionError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import COLUMN
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.links import Blend, Part
+from costframe.core.stages.links import Blend, BlendPart
 from costframe.core.stages.stages import Answer
 
 _NUMBER = re.compile(r" \d+$")
@@ -46,21 +46,21 @@ class Term:
         assert answer is not None  # noqa: S101 - as above
         if answer.link == "identity" and answer.temperature == 1.0:
             return term
-        return term.linked(Part(answer.link, term.n_values, answer.temperature))
+        return term.linked(BlendPart(answer.link, term.n_values, answer.temperature))
 
     @property
     def n_values(self) -> int:
         """K, the number of values."""
         return self.blends[-1].n_outputs if self.blends else len(self.intercept)
 
-    def linked(self, *parts: Part) -> Term:
+    def linked(self, *parts: BlendPart) -> Term:
         """Return links of the values."""
         blend = Blend(parts, np.eye(self.n_values), np.zeros(self.n_values))
         return evolve(self, blends=(*self.blends, blend))
 
     def divided(self, by: float) -> Term:
         """Return the values divided by a number: means of sums, rounded as the original rounds them."""
-        return self if by == 1.0 else self.linked(Part("identity", self.n_values, by))
+        return self if by == 1.0 else self.linked(BlendPart("identity", self.n_values, by))
 
     def times(self, matrix: ArrayLike, constant: ArrayLike = 0.0) -> Term:
         """Return weighted sums of the values: v @ matrix, float64 (K, M), plus a constant."""
@@ -138,7 +138,7 @@ def _share_scores(terms: Sequence[Term]) -> Term:
 def _pad(term: Term, depth: int) -> tuple[Blend, ...]:
     """Return the term's blends, after them some that change nothing."""
     n = term.n_values
-    return term.blends + (Blend((Part("identity", n),), np.eye(n), np.zeros(n)),) * (depth - len(term.blends))
+    return term.blends + (Blend((BlendPart("identity", n),), np.eye(n), np.zeros(n)),) * (depth - len(term.blends))
 
 
 def _stack(blends: Sequence[Blend]) -> Blend:

@@ -20,7 +20,7 @@ from costframe.core.plugins import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.links import Part
+from costframe.core.stages.links import BlendPart
 from costframe.core.tables.restored_rows import ReadsNumbers
 
 ELIMINATIONS = ("RFE", "RFECV")
@@ -163,7 +163,7 @@ def _invert_function(term: Term, transformer: Any) -> Term | None:
         return term
     if function is not np.exp and function is not np.expm1:
         return None
-    powers = term.linked(*[Part("exp")] * term.n_values)
+    powers = term.linked(*[BlendPart("exp")] * term.n_values)
     return powers if function is np.exp else _rescale(powers, 1.0, -1.0)
 
 

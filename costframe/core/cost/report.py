@@ -31,7 +31,7 @@ _MOST_PARTS = 20  # in a notebook
 
 
 @frozen
-class Evaluation:
+class EvaluationCost:
     """Mean cost per row of evaluation, by kind."""
 
     learners: float
@@ -210,7 +210,7 @@ class CostReport:
     fixed: float
     by_feature: dict[str, float]
     by_resource: dict[str, float]
-    evaluation: Evaluation
+    evaluation: EvaluationCost
     acquired: B1 | F8
     by_stage: F8
     rounds: I8 | None
@@ -354,7 +354,7 @@ class CostReport:
             fixed=float((1.0 - totals.none_acquired) @ prices.once) if prices.once.any() else 0.0,
             by_feature=dict(zip(prices.names, features.tolist(), strict=True)),
             by_resource=dict(zip(prices.resource_names, resources.tolist(), strict=True)),
-            evaluation=Evaluation(
+            evaluation=EvaluationCost(
                 *(from_digits(part) / total for part in (totals.learners, totals.comparisons, totals.reuse))
             ),
             by_stage=totals.stage_weight / total,

@@ -20,7 +20,7 @@ from costframe.core.prices.limits import REASONS, UNAVAILABLE
 from costframe.core.tables.categories import Categories
 from costframe.core.terms.decision import Decision
 from costframe.core.terms.terms import Terms
-from costframe.core.terms.values import as_numbers
+from costframe.core.terms.values import as_floats
 
 _DOUBLES = {float, np.float64}
 
@@ -128,7 +128,7 @@ class Inquiry:
                 pass
             else:
                 is_plain = not self._categories and _DOUBLES.issuperset(map(type, given))
-                return given if is_plain else as_numbers(values, needs, self._categories)
+                return given if is_plain else as_floats(values, needs, self._categories)
         missing = [name for name in needs if name not in values]
         surplus = [name for name in values if name not in needs]
         raise InquiryError(f"supply: expected exactly {needs}; missing {missing}, not asked for {surplus}")

@@ -27,7 +27,7 @@ from costframe.core.stages.ends import Ends, join_ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.row_draws import draw
 from costframe.core.tables.row_hashes import hash_table
-from costframe.core.tables.rows import as_names
+from costframe.core.tables.rows import as_column_names
 from costframe.core.terms.card import Card
 from costframe.core.terms.terms import Terms
 
@@ -64,7 +64,7 @@ class MixedPredictor(Predictor):
     first: Any
     second: Any
     share: float
-    by: tuple[str, ...] = field(converter=as_names)
+    by: tuple[str, ...] = field(converter=as_column_names)
 
     def __attrs_post_init__(self) -> None:
         check_number("share", self.share, high=1.0)

@@ -20,7 +20,7 @@ from costframe.core.prices.error_prices import ColumnPrice, ErrorPrices
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.prices.price_table import dearest, dearest_rows, total_price
-from costframe.core.prices.through import price_through, read_by, trace_columns
+from costframe.core.prices.through import list_raw_columns, price_through, trace_columns
 
 __all__ = ["ColumnPrice", "CostModel", "ErrorPrices", "FeaturePrice", "ResourcePrice", "ThroughPrices"]
 
@@ -251,7 +251,7 @@ class CostModel:
 
     def trace(self, made_from: Mapping[str, Sequence[str]], *, paid_apart: bool = False) -> ThroughPrices:
         """Return the prices of made columns by the raw columns of each, and where the raw ones went; see `through`."""
-        self.select(read_by(made_from))  # refuses raw columns without a price
+        self.select(list_raw_columns(made_from))  # refuses raw columns without a price
         features, resources, names = price_through(
             self.features, self.resources, made_from, split=self.split, reuse=self.reuse, paid_apart=paid_apart
         )

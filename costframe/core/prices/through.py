@@ -49,7 +49,7 @@ def price_through(
         resource, or a price of reuse if any raw column does.
     """
     alone = _find_alone(made_from)
-    shared = [name for name in read_by(made_from) if name not in alone.values()]
+    shared = [name for name in list_raw_columns(made_from) if name not in alone.values()]
     if reuse and len(alone) < len(made_from):
         made = next(name for name in made_from if name not in alone)
         raise CostModelError(f"reuse: cannot be priced through {made!r}, which shares its raw columns or has none")
@@ -77,7 +77,7 @@ def price_through(
     return tuple(found), tuple(needed), names
 
 
-def read_by(made_from: Mapping[str, Sequence[str]]) -> list[str]:
+def list_raw_columns(made_from: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the raw columns that made columns are made from, each once."""
     return list(dict.fromkeys(name for sources in made_from.values() for name in sources))
 

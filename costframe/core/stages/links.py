@@ -156,7 +156,7 @@ def _knots(values: object) -> F8:
 
 
 @frozen(eq=False)
-class Part:
+class BlendPart:
     """Some consecutive values, and the link that a blend applies to them."""
 
     # a link of answers but "ranked"; "normalized", values divided by their sum, all equal where it is zero; "shares",
@@ -205,9 +205,9 @@ def _normalize(values: F8, without: float) -> F8:
     return shares
 
 
-def _parts(values: Any) -> tuple[Part, ...]:
+def _parts(values: Any) -> tuple[BlendPart, ...]:
     parts = tuple(values)
-    if not parts or not all(isinstance(part, Part) for part in parts):
+    if not parts or not all(isinstance(part, BlendPart) for part in parts):
         raise StageError(f"parts: expected a list of Part, got {shown(values)}")
     return parts
 
@@ -216,7 +216,7 @@ def _parts(values: Any) -> tuple[Part, ...]:
 class Blend:
     """A weighted sum of links: intercept_k + sum_c weights[c, k] v_c in ascending c, with the parts' outputs v."""
 
-    parts: tuple[Part, ...] = field(converter=_parts)  # side by side, of all inputs
+    parts: tuple[BlendPart, ...] = field(converter=_parts)  # side by side, of all inputs
     # (C, K): C is the number of inputs. Entries of zero are left out, whatever the value.
     weights: F8 = field(converter=as_matrix)
     intercept: F8 = field(converter=as_vector)  # (K,)

@@ -6,7 +6,7 @@ from typing import Any
 
 from costframe.core.errors import StorageError
 from costframe.core.stages.float32_margins import Float32Margins
-from costframe.core.stages.links import Blend, Part
+from costframe.core.stages.links import Blend, BlendPart
 from costframe.core.stages.stages import Answer, Stage
 from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, fields_of
 
@@ -80,5 +80,5 @@ def _build_blend(title: str, described: object, arrays: StoredArrays, prefix: st
     for number, part in enumerate(as_list(described)):
         link, width, temperature = fields_of(part, f"{title}: blend", "link", "width", "temperature")
         knots = {"knots": arrays.take(f"{prefix}.{number}.knots", "<f8", 2)} if link == "knots" else {}
-        parts.append(Part(link, width, temperature, **knots))
+        parts.append(BlendPart(link, width, temperature, **knots))
     return Blend(parts, **read)

@@ -68,11 +68,11 @@ def _opaque_learners(described: list[object], functions: OpaqueFunctions, n_feat
             raise StorageError(f"malformed opaque learner {name!r:.80}: expected a name, features and a width")
         if not all(type(f) is int and 0 <= f < n_features for f in features):
             raise StorageError(f"malformed opaque learner {name!r}: expected columns below {n_features}")
-    check_functions([name for name, _, _ in parts], functions)
+    check_opaque_functions([name for name, _, _ in parts], functions)
     return tuple(OpaqueLearner(name, functions[name], features, width) for name, features, width in parts)
 
 
-def check_functions(names: list[str], functions: object) -> None:
+def check_opaque_functions(names: list[str], functions: object) -> None:
     """Refuse functions other than exactly those with these names."""
     if not isinstance(functions, Mapping):
         raise StorageError(f"opaque: expected a mapping of names to callables, got {type(functions).__name__}")

@@ -11,7 +11,7 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, fields_of
-from costframe.core.storage.stored_banks import OpaqueFunctions, check_functions
+from costframe.core.storage.stored_banks import OpaqueFunctions, check_opaque_functions
 from costframe.core.storage.stored_card import build_prices, store_prices
 from costframe.core.storage.stored_plans import PLAN_FIELDS, build_plan, store_plan
 from costframe.core.storage.stored_preparation import build_preparation, store_preparation
@@ -65,7 +65,7 @@ def _build_prepared(model: dict[str, Any], arrays: StoredArrays, functions: Opaq
 
 
 def _build_mixed(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> MixedPredictor:
-    check_functions([], functions)
+    check_opaque_functions([], functions)
     parts = dict[str, Any]()
     for name in ("first", "second"):
         part_arrays = arrays.part(f"{name}.")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from costframe.core.errors import StorageError
 from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, check_range, fields_of
-from costframe.core.storage.stored_banks import OpaqueFunctions, check_functions
+from costframe.core.storage.stored_banks import OpaqueFunctions, check_opaque_functions
 from costframe.core.storage.stored_card import build_labels, store_labels
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
@@ -60,7 +60,7 @@ def build_preparation(
         for operation in operations
     ]
     titles = [str(part[0]) for part in parts if not isinstance(part, str)]
-    check_functions(titles, {name: f for name, f in functions.items() if name in titles})
+    check_opaque_functions(titles, {name: f for name, f in functions.items() if name in titles})
     rebuilt = tuple(
         Operation(part, some.tolist(), values)
         if isinstance(part, str)

@@ -17,7 +17,14 @@ from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import Categories, as_categories, check_exact, encode, is_missing
 from costframe.core.tables.dates import Dates
-from costframe.core.tables.frames import category_columns, check_names, column_names, is_frame, is_numeric, is_pandas
+from costframe.core.tables.frames import (
+    category_columns,
+    check_names,
+    column_names,
+    is_frame,
+    is_numeric_dtype,
+    is_pandas,
+)
 from costframe.core.tables.text_columns import choose_few_texts, text_columns
 from costframe.core.workers import Workers
 
@@ -139,7 +146,7 @@ def find_labels(column: Any, name: str) -> tuple[str, ...] | None:
     A category dtype gives all its categories, in its order; other texts are in alphabetical order. A DataError refuses
     texts among other categories.
     """
-    if is_numeric(getattr(column, "dtype", "")):
+    if is_numeric_dtype(getattr(column, "dtype", "")):
         return None
     declared = _declared(column)
     if declared is None:

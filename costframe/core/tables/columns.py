@@ -44,7 +44,9 @@ def is_numeric(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in (*_NUMERIC, pa.types.is_null))
 
 
-def as_categories(column: Any, name: str, labels: tuple[str, ...] | None = None) -> tuple[F8, tuple[str, ...] | None]:
+def encode_categories(
+    column: Any, name: str, labels: tuple[str, ...] | None = None
+) -> tuple[F8, tuple[str, ...] | None]:
     """Return a feature's categories as numbers, float64, missing ones as NaN, and their labels.
 
     Texts become their positions among `labels`, by default their own in alphabetical order; an unknown text is
@@ -53,7 +55,7 @@ def as_categories(column: Any, name: str, labels: tuple[str, ...] | None = None)
     column = decode_column(column, f"column {name!r}")
     if not is_text(column.type):
         if labels is not None and not pa.types.is_null(column.type):
-            raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {kind_of(column.type)}")
+            raise DataError(f"column {name!r}: expected labels such as {labels[0]!r}, got {name_type(column.type)}")
         if labels is None and is_numeric(column.type):
             check_exact(column.unique().to_pylist(), f"column {name!r}")
         return as_numbers(column, name), None
@@ -180,7 +182,7 @@ def _numbers(column: Any, where: str, expected: str) -> F8:
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if not is_numeric(kind):
-        raise DataError(f"{where}: {expected}, got {kind_of(kind)} such as {show_example(column)}{way_out(kind)}")
+        raise DataError(f"{where}: {expected}, got {name_type(kind)} such as {show_example(column)}{way_out(kind)}")
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
@@ -193,10 +195,10 @@ def _texts(column: Any, where: str) -> NDArray[Any]:
 
 def is_text(kind: Any) -> bool:
     """Return whether a column's plain type is text."""
-    return kind_of(kind) == "texts"
+    return name_type(kind) == "texts"
 
 
-def kind_of(kind: Any) -> str:
+def name_type(kind: Any) -> str:
     """Return a plain name for the plain type of a column."""
     named = (name for name, checks in _KINDS.items() if any(check(kind) for check in checks))
     return next(named, f"values of type {kind}")
@@ -204,7 +206,7 @@ def kind_of(kind: Any) -> str:
 
 def way_out(kind: Any) -> str:
     """Return the end of an error text that says what to do with values of a type that are neither numbers nor texts."""
-    if kind_of(kind) in {"dates", "times", "durations"}:
+    if name_type(kind) in {"dates", "times", "durations"}:
         return "; write numbers instead, such as days since a date"
     return "" if is_text(kind) or is_numeric(kind) else "; cast it to numbers or texts"
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from costframe.core.errors import DataError
 from costframe.core.prices.entries import FeaturePrice
 from costframe.core.tables.categories import is_missing
-from costframe.core.tables.columns import MISSING_TEXTS, decode_column, is_text, kind_of, null_texts, show_example
+from costframe.core.tables.columns import MISSING_TEXTS, decode_column, is_text, name_type, null_texts, show_example
 from costframe.core.tables.date_texts import spells_date
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.frame_rows import as_plain
@@ -45,7 +45,7 @@ def find_dates(column: Any, name: str, price: FeaturePrice | None = None) -> Dat
     if price is not None and price.is_date and dates is None:
         way = "" if is_text(column.type) or epoch is not None else '; numbers need their epoch, such as "seconds"'
         raise DataError(
-            f"column {name!r}: the prices say that it is a date (parts, epoch), got {kind_of(column.type)} such as "
+            f"column {name!r}: the prices say that it is a date (parts, epoch), got {name_type(column.type)} such as "
             f"{show_example(column)}{way}"
         )
     return dates if not is_empty or (price is not None and price.is_date) else None

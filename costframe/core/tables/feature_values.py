@@ -14,11 +14,11 @@ from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import Categories, Labels
 from costframe.core.tables.columns import (
     MISSING_TEXTS,
-    as_categories,
     as_numbers,
     decode_column,
+    encode_categories,
     is_text,
-    kind_of,
+    name_type,
     null_texts,
 )
 from costframe.core.tables.dates import Dates
@@ -33,7 +33,7 @@ def as_hashes(column: Any, name: str) -> F8:
     column = decode_column(column, f"column {name!r}")
     kind = column.type
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-        raise DataError(f"column {name!r}: expected texts or whole numbers, got {kind_of(kind)}")
+        raise DataError(f"column {name!r}: expected texts or whole numbers, got {name_type(kind)}")
     return HashedLabels().numbers(column.to_pylist())
 
 
@@ -45,7 +45,7 @@ def feature_values(column: Any, name: str, labels: Labels | None) -> F8:
         return given_values(column, labels, f"column {name!r}")
     if isinstance(labels, Dates):
         return labels.read(null_texts(decode_column(column, f"column {name!r}"), MISSING_TEXTS), name)
-    return as_numbers(column, name) if labels is None else as_categories(column, name, labels)[0]
+    return as_numbers(column, name) if labels is None else encode_categories(column, name, labels)[0]
 
 
 def table_of(columns: Sequence[Any], names: Sequence[str], categories: Categories) -> F8:

@@ -15,7 +15,7 @@ from costframe.core.arrays import F8
 from costframe.core.errors import DataError, name_file, shown
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import Categories, Labels, is_missing, numbers_of
-from costframe.core.tables.columns import as_numbers, decode_column, is_numeric, is_text, kind_of, way_out
+from costframe.core.tables.columns import as_numbers, decode_column, is_numeric, is_text, name_type, way_out
 from costframe.core.tables.feature_values import feature_values
 from costframe.core.tables.frames import check_names, is_arrow, is_pandas, types_of
 from costframe.core.tables.given_columns import given_numbers
@@ -115,7 +115,7 @@ def _read_column(column: Any, name: str, labels: Labels | None, hint: str) -> F8
     if is_objects:
         return _read_objects(values.tolist(), where, hint)
     if not is_numeric(values.type):
-        held = "text" if is_text(values.type) else kind_of(values.type).partition(" ")[0]
+        held = "text" if is_text(values.type) else name_type(values.type).partition(" ")[0]
         dtype = getattr(column, "dtype", None) or column.type
         raise _refuse(where, f"{held} ({dtype})", hint if is_text(values.type) else way_out(values.type))
     return as_numbers(values, name)

@@ -58,7 +58,7 @@ def take_rows(X: Any, chosen: I8) -> Any:
     return X.take(chosen) if is_arrow(X) else _safe_indexing(X, chosen)
 
 
-def is_numeric(dtype: object) -> bool:
+def is_numeric_dtype(dtype: object) -> bool:
     """Return whether the name of a column's dtype is one of numbers or truth values."""
     if isinstance(dtype, np.dtype):  # its text takes long, and a table may have very many columns
         return dtype.kind in "iufb"

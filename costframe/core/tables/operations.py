@@ -150,7 +150,7 @@ def _are_keys(numbers: Column) -> bool:
     return bool(rising[:-1].all() and (rising[-1:] | np.isnan(numbers[1:][-1:])).all())
 
 
-def as_columns(columns: Iterable[int]) -> tuple[int, ...]:
+def as_column_tuple(columns: Iterable[int]) -> tuple[int, ...]:
     """Return numbers of columns as a tuple."""
     return tuple(columns)
 
@@ -177,7 +177,7 @@ class Operation:
     # and a last row to add); or a check, "known" (keys, ascending with NaN last) or "within" (lowest, highest, and 1 if
     # NaN is allowed, else 0)
     kind: str
-    reads: tuple[int, ...] = field(converter=as_columns)  # columns by number
+    reads: tuple[int, ...] = field(converter=as_column_tuple)  # columns by number
     numbers: F8 = field(default=(), converter=_as_numbers)  # (any,)
 
     def __attrs_post_init__(self) -> None:

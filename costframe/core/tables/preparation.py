@@ -16,10 +16,10 @@ from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import Categories, as_categories, check_features
 from costframe.core.tables.frames import check_names
 from costframe.core.tables.kinds import END, FIRST
-from costframe.core.tables.operations import CHECKS, Operation, as_columns
+from costframe.core.tables.operations import CHECKS, Operation, as_column_tuple
 from costframe.core.tables.remembered import Given, value_of
 from costframe.core.tables.restored_rows import call_as_given
-from costframe.core.tables.rows import as_feature_names, as_names, as_rows
+from costframe.core.tables.rows import as_column_names, as_feature_names, as_rows
 
 _CELLS = 1 << 22  # of columns at a time
 
@@ -31,7 +31,7 @@ class OpaqueOperation:
     name: str  # name in saved files
     # (rows, len(reads)), float64 or as NumPy makes it of what came -> float64 (rows, width)
     function: Callable[[NDArray[Any]], ArrayLike]
-    reads: tuple[int, ...] = field(converter=as_columns)  # columns by number
+    reads: tuple[int, ...] = field(converter=as_column_tuple)  # columns by number
     width: int = 1  # number of columns that it makes
 
     def __attrs_post_init__(self) -> None:
@@ -74,8 +74,8 @@ class Preparation:
     # each reads raw columns, and columns that earlier ones make
     operations: tuple[Operation | OpaqueOperation, ...] = field(converter=_as_operations)
     # (m,): numbers of the columns that the model reads, in its order; a raw column may be one
-    outputs: tuple[int, ...] = field(converter=as_columns)
-    names: tuple[str, ...] = field(converter=as_names)  # (m,): their names
+    outputs: tuple[int, ...] = field(converter=as_column_tuple)
+    names: tuple[str, ...] = field(converter=as_column_names)  # (m,): their names
     # labels of the raw columns whose categories are texts
     categories: Categories = field(factory=dict, converter=as_categories)
 

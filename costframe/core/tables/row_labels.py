@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, shown
 from costframe.core.tables.categories import is_missing
-from costframe.core.tables.frames import is_numeric, is_pandas
+from costframe.core.tables.frames import is_numeric_dtype, is_pandas
 from costframe.core.tables.rows import TIMES
 from costframe.core.workers import ALONE, Workers
 
@@ -42,7 +42,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int, name: str, worke
 def exact_labels(y: Any) -> Any:
     """Return whole numbers of pandas' nullable dtypes as NumPy's, of which scikit-learn makes doubles; others as is."""
     dtype = getattr(y, "dtype", None)
-    nullable = is_pandas(y) and not isinstance(dtype, np.dtype) and is_numeric(dtype)
+    nullable = is_pandas(y) and not isinstance(dtype, np.dtype) and is_numeric_dtype(dtype)
     return y.to_numpy() if nullable and not y.isna().any() else y
 
 

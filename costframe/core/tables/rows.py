@@ -34,13 +34,13 @@ def refuse_text(X: Any, what: str = "the data") -> None:
         raise DataError(f"{what}: expected numbers, got dates or times; give a data frame, or write numbers")
 
 
-def as_names(names: Iterable[str]) -> tuple[str, ...]:
+def as_column_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return names as a tuple; refuse a set, and one text, which a tuple would split into letters."""
     return check_name_list("names", names, error=DataError)
 
 
 def as_feature_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return `feature_names` as a tuple, as `as_names` does."""
+    """Return `feature_names` as a tuple, as `as_column_names` does."""
     return names if type(names) is tuple else check_name_list("feature_names", names, error=DataError)
 
 

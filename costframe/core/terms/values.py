@@ -10,7 +10,7 @@ from costframe.core.errors import DataError, InquiryError, shown
 from costframe.core.tables.categories import Categories, Labels, encode_value, is_missing
 
 
-def as_numbers(values: Mapping[str, Any], names: Iterable[str], categories: Categories) -> list[float]:
+def as_floats(values: Mapping[str, Any], names: Iterable[str], categories: Categories) -> list[float]:
     """Return the values of some features as floats, in order, or refuse one by name; see `as_number`."""
     return [as_number(name, values[name], categories.get(name)) for name in names]
 
