@@ -99,9 +99,9 @@ def read_tradeoffs(tradeoffs: Any) -> F8 | None:
 
 def read_several(name: str, values: Any) -> tuple[Any, ...]:
     """Return the values of a grid; refuse a single value, and an empty list."""
-    found = as_items(values)
-    if found is None:
+    items = as_items(values)
+    if items is None:
         raise ParameterError(f"{name}: expected a list of numbers, got {shown(values)}")
-    if not found:
+    if not items:
         raise ParameterError(f"{name}: expected at least one, got none")
-    return found
+    return items

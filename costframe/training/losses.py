@@ -74,8 +74,8 @@ class _MeanOverRows:
 
     def mean(self, y: ArrayLike, scores: F8, weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the loss."""
-        each = None if weight is None else np.asarray(weight, np.float64)
-        return exact_mean(self.each(y, scores), each, self._workers)
+        weights = None if weight is None else np.asarray(weight, np.float64)
+        return exact_mean(self.each(y, scores), weights, self._workers)
 
     def gradients(self, y: ArrayLike, scores: F8, *, n_threads: int = 1) -> tuple[F8, F8]:
         """Return derivatives by each score, as `RowLoss` says: float64 (n, K) each."""
@@ -83,14 +83,14 @@ class _MeanOverRows:
         step = max(1, n if self.kind == SQUARED or n < _ROWS_WORTH_THREADS else _ROWS_PER_STRIP)
         labels = np.asarray(y if self.kind == SQUARED else _classes(y, max(2, n_outputs)), np.float64)
         given = self.kind, np.ascontiguousarray(labels), np.ascontiguousarray(scores), self._workers.address
-        found = np.empty((n_outputs, n)), np.empty((n_outputs, n))
+        derivatives = np.empty((n_outputs, n)), np.empty((n_outputs, n))
 
         def derive(first: int) -> None:
-            engine.derive(*given, first, min(first + step, n), *found)
+            engine.derive(*given, first, min(first + step, n), *derivatives)
 
         run_parallel(derive, range(0, max(1, n), step), n_threads)
         self._workers.check()
-        return found[0].T, found[1].T
+        return derivatives[0].T, derivatives[1].T
 
     def each(self, y: ArrayLike, scores: F8) -> F8:
         """Return the loss of each row, given labels: float64 (n,)."""

@@ -121,10 +121,10 @@ def _read(given: Mapping[str, Any], X: str, columns: CategoricalColumns | None, 
         import pandas as pd
 
         rows = pd.DataFrame(rows, columns=given[X].columns, copy=False)
-    found = {name: value for name, value in given.items() if name not in lazy}
+    in_memory = {name: value for name, value in given.items() if name not in lazy}
     joined = {name: join_parts([{name: each} for each in values], {name: without_rows(lazy[name])})[name]
               for name, values in others.items()}  # fmt: skip
-    return found | joined | {X: rows}
+    return in_memory | joined | {X: rows}
 
 
 def _numbers(part: Any, X: str, columns: CategoricalColumns | None) -> F8:

@@ -56,15 +56,15 @@ def fit_stage(
     warm, ended, settings = warm or StageStart(), StageStart(), judge.settings
     if trees is None:
         with blas_for(*judge.rows.X.shape):  # threads of small products wait longer than they work
-            found, linear, objective = fit_linear_stage(judge, warm.linear)
+            candidates, linear, objective = fit_linear_stage(judge, warm.linear)
         ended = StageStart(linear=linear)
     elif settings.paper:
         candidate, objective = boost_pair(judge, trees)
-        found = [candidate]
+        candidates = [candidate]
     else:
-        found, q, objective = fit_boosted_stage(judge, trees, warm.q, warm.cheap)
+        candidates, q, objective = fit_boosted_stage(judge, trees, warm.q, warm.cheap)
         ended = StageStart(q=q)
-    return min(found, key=judge.total), objective, ended
+    return min(candidates, key=judge.total), objective, ended
 
 
 def train_without_gate(data: TrainingData, settings: AdaptSettings) -> StageTree:
@@ -94,10 +94,10 @@ class _Sweep:
         """Anneal cheap models of all tradeoffs, and add the best of them."""
         path = anneal_cheap(self.judge, trees, self.points.score)
         wanted = [*path.frontier(), *(path.at(tradeoff) for tradeoff in tradeoffs)]
-        for one in dict.fromkeys(wanted):
-            pair = GatedPair.of(path.branches[one.key].finish(path.feature_names, one.n_rounds))
-            point = OperatingPoint(CHEAP, np.inf, one.loss, one.cost, 0.0)
-            measured = PathPoint(len(pair.bank), one.tradeoff, one.loss, one.cost, one.score, key=0.0)
+        for cheap in dict.fromkeys(wanted):
+            pair = GatedPair.of(path.branches[cheap.key].finish(path.feature_names, cheap.n_rounds))
+            point = OperatingPoint(CHEAP, np.inf, cheap.loss, cheap.cost, 0.0)
+            measured = PathPoint(len(pair.bank), cheap.tradeoff, cheap.loss, cheap.cost, cheap.score, key=0.0)
             self.points.models.add(measured, partial(compose, pair, point, self.judge.expensive.tree))
         return path
 

@@ -129,9 +129,9 @@ def refit_pair(H: F8, problem: GateProblem, pair: LinearPair) -> LinearPair:
     weights = columns.weights(pair.weights[:, kept])
     if not objective.gated:
         weights[0] = 0.0
-    found = evolve(pair, weights=minimize(objective, weights))
+    refitted = evolve(pair, weights=minimize(objective, weights))
     spread = np.zeros_like(pair.weights)
-    spread[:, kept] = _in_units(found, columns, objective, few.shape[1]).weights
+    spread[:, kept] = _in_units(refitted, columns, objective, few.shape[1]).weights
     return evolve(pair, weights=spread)
 
 

@@ -101,10 +101,10 @@ def read_grid(
         shares = read_several("full_shares", full_shares)
     elif settings.paper and given.full_share is None:
         shares = _PAPER_SHARES
-    found = tuple(resolve("full_shares", share, None, high=1) for share in shares)
-    if settings.paper and None in found:
+    limits = tuple(resolve("full_shares", share, None, high=1) for share in shares)
+    if settings.paper and None in limits:
         raise ParameterError("full_shares: expected numbers from 0 to 1, as recipe='paper' needs them, got None")
-    return read_tradeoffs(tradeoffs), found
+    return read_tradeoffs(tradeoffs), limits
 
 
 def _trees(given: Any, data: TrainingData, *, paper: bool) -> tuple[AdaptTrees, ...]:

@@ -84,27 +84,27 @@ class _EarlyExit(PlainBoosting):
         """Measure thresholds from the exit of every row to that of none; the core prices the learners of each exit."""
         everyone, n_jobs = np.arange(len(held)), self._settings(data).n_threads
         scores = np.array(
-            [one.decision_function(held.X, n_jobs=n_jobs).reshape(len(held), -1) for one in exits.prefixes]
+            [prefix.decision_function(held.X, n_jobs=n_jobs).reshape(len(held), -1) for prefix in exits.prefixes]
         )
-        reports = [one.cost(held.X, data.costs) for one in exits.prefixes]
+        reports = [prefix.cost(held.X, data.costs) for prefix in exits.prefixes]
         prices = data.costs.select(exits.feature_names)
         cost, once = np.array([report.per_row for report in reports]), np.flatnonzero(prices.once)
         bought = np.array([np.asarray(report.acquired[:, once], np.bool_) for report in reports])
         rule: Any = exits.of_queries(held.qid)
         tried = rule.thresholds(scores)
         some = np.unique(np.linspace(0, len(tried) - 1, min(_TRIED, len(tried))).round().astype(np.int64))
-        found = []
+        points = []
         for threshold in (EVERY_ROW, *tried[some].tolist(), np.inf):
             rule = evolve(rule, threshold=threshold)
-            own, at = rule.walk(lambda number, rows: scores[number, rows], len(held))
-            predictions = rule.answers(own, at)
-            loss = self._lost(data, held, own, predictions)
+            last_scores, at = rule.walk(lambda number, rows: scores[number, rows], len(held))
+            predictions = rule.answers(last_scores, at)
+            loss = self._lost(data, held, last_scores, predictions)
             value = -loss if score is None else score(HeldOutPredictions(held, predictions))
             count = 0 if threshold == EVERY_ROW else exits.ends[-1]
             mean = float(np.average(cost[at, everyone], weights=held.weight))
             batch = float(bought[at, everyone].any(axis=0) @ prices.once[once]) / held.total_weight
-            found.append(PathPoint(count, 0.0, loss, mean, value, key=threshold, objective_cost=mean + batch))
-        return found
+            points.append(PathPoint(count, 0.0, loss, mean, value, key=threshold, objective_cost=mean + batch))
+        return points
 
     def _exits(self, data: TrainingData, settings: TreeSettings | None = None) -> ExitPredictor:
         """Place exits in the given model over the data's columns, or in one boosted without prices."""
@@ -121,9 +121,9 @@ class _EarlyExit(PlainBoosting):
         return self._kind.of(tree, every)
 
     def _given(self, data: TrainingData) -> StageTree:
-        own = (set(fields_dict(TreeSettings)) | {"scoring", "objective"}) - _UNTOUCHED
+        settings = (set(fields_dict(TreeSettings)) | {"scoring", "objective"}) - _UNTOUCHED
         for name, value in self.get_params(deep=False).items():
-            if name in own and value is not None:
+            if name in settings and value is not None:
                 raise ParameterError(f"{name}: has no effect on a given model")
         model = unfrozen(self.model)
         tree = model if isinstance(model, StageTree) else vars(model).get("predictor_") if _has_vars(model) else None

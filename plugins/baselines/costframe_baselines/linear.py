@@ -65,9 +65,9 @@ class _Table:
         """Return the model on some columns, bool (C,), with the ridge of least loss on folds, and that mean loss."""
         losses = [self._loss_on_folds(used, ridge) for ridge in RIDGES]
         least = int(np.argmin(coarse(np.array(losses))))
-        found = fit_linear(self.H[:, used], self.data.train, self.data.n_classes, RIDGES[least])
-        weights = np.zeros((len(found), self.H.shape[1] + 1))
-        weights[:, [*np.flatnonzero(used), -1]] = found
+        coefficients = fit_linear(self.H[:, used], self.data.train, self.data.n_classes, RIDGES[least])
+        weights = np.zeros((len(coefficients), self.H.shape[1] + 1))
+        weights[:, [*np.flatnonzero(used), -1]] = coefficients
         return self._model(weights), losses[least]
 
     def cost(self, model: StageTree) -> float:
@@ -76,13 +76,13 @@ class _Table:
         return float(report.mean + report.fixed / self.data.train.total_weight)
 
     def _loss_on_folds(self, used: B1, ridge: float) -> float:
-        H, each = self.few_columns[:, used], np.empty(len(self.few))
+        H, losses = self.few_columns[:, used], np.empty(len(self.few))
         for number in np.unique(self.fold):
             out = self.fold == number
             rest = ~out if not out.all() else out  # equal rows are in one fold, perhaps all rows
             weights = fit_linear(H[rest], self.few.take(rest), self.data.n_classes, ridge)
-            each[out] = linear_losses(weights, H[out], self.few.take(out), self.data.n_classes)
-        return self.few.mean(each)
+            losses[out] = linear_losses(weights, H[out], self.few.take(out), self.data.n_classes)
+        return self.few.mean(losses)
 
     def _model(self, weights: F8) -> StageTree:
         learners = np.flatnonzero(weights[:, :-1].any(axis=0))
@@ -112,9 +112,9 @@ class _Linear(CostAwareEstimator):
         if tradeoff and self.max_price is None:
             sets.insert(0, [])
         with blas_for(len(data.train), len(features)):
-            found = [table.fit(np.isin(features, columns)) for columns in sets]
-        totals = [loss + tradeoff * table.cost(model) for model, loss in found]
-        return found[int(np.argmin(coarse(np.array(totals))))][0]
+            fits = [table.fit(np.isin(features, columns)) for columns in sets]
+        totals = [loss + tradeoff * table.cost(model) for model, loss in fits]
+        return fits[int(np.argmin(coarse(np.array(totals))))][0]
 
 
 @define(slots=False, eq=False, repr=False)

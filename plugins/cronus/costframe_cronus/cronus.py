@@ -82,8 +82,8 @@ def train_cronus(
     data, bank, verbose, printed = task.data, task.bank, task.verbose, task.as_printed
 
     def fitting(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
-        found = task.on(rows, learners)
-        return evolve(found, rows=emphasize(found.rows, settings.positive_weight))
+        evaluation = task.on(rows, learners)
+        return evolve(evaluation, rows=emphasize(evaluation.rows, settings.positive_weight))
 
     def choosing(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
         if data.n_classes and not printed:

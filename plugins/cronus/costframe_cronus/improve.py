@@ -58,10 +58,10 @@ def _candidates(
     if own is not None:
         starts.append(as_cascade(train.rows, own, train.pricing.at(train.rows.share), settings.n_stages))
         yield starts[-1].without_idle_routes(), False
-    for one in starts:
-        yield one, True
-        placed = place_thresholds(held_out, one, settings.steepness)
-        for begin in (one, placed) if np.isfinite(one.threshold).all() else (placed,):
+    for tree in starts:
+        yield tree, True
+        placed = place_thresholds(held_out, tree, settings.steepness)
+        for begin in (tree, placed) if np.isfinite(tree.threshold).all() else (placed,):
             yield _at_supports(begin, train, held_out, settings), True
 
 
@@ -105,5 +105,5 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
     reach = sum_over_rows(passes, on_train.rows.loss_weight)
     penalty = settings.ridge * float(np.median(on_train.rows.variance)) * reach
     free = np.logical_or.accumulate(start.used, axis=0)
-    found = descend(on_train, start, free, penalty, objective(held_out), _ROUNDS)
-    return found.spread(used, tree.weights.shape[1])
+    descended = descend(on_train, start, free, penalty, objective(held_out), _ROUNDS)
+    return descended.spread(used, tree.weights.shape[1])

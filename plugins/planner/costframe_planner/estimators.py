@@ -128,7 +128,7 @@ class _Planner(CostAwareEstimator):
         check_number("verbose", self.verbose, whole=True)
         given = {name: getattr(self, name) for name in fields_dict(TreeSettings) if hasattr(self, name)}
         trees = evolve(_USUAL, n_estimators=self._rounds).replaced(n_jobs=self.n_jobs, **given)
-        own = {
+        tree_settings = {
             name: None if given[name] is None else getattr(trees, name)
             for name in ("learning_rate", "max_leaves", "min_samples_leaf")
         }
@@ -136,7 +136,7 @@ class _Planner(CostAwareEstimator):
             n_sets=resolve("n_sets", self.n_sets, 18, low=2, high=60, whole=True),
             max_tries=resolve("max_tries", self.max_tries, 150, low=1, whole=True),
             trees=trees,
-            **own,
+            **tree_settings,
         )
 
 

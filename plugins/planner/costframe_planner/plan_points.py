@@ -33,8 +33,8 @@ def ladder_around(point: PathPoint, tradeoff: float, others: Sequence[PathPoint]
     single = point.key.stop >= 0
     rungs = [Rung(0.0, tradeoff if single else point.tradeoff, planned=single or point.key.induced)]
     here, most = point, tradeoff
-    while dearer := [each for each in others if each.objective_cost > here.objective_cost]:  # at smaller tradeoffs
-        before = max(dearer, key=lambda each: (_crossing(here, each), each.objective_cost))
+    while dearer := [other for other in others if other.objective_cost > here.objective_cost]:  # at smaller tradeoffs
+        before = max(dearer, key=lambda other: (_crossing(here, other), other.objective_cost))
         least = min(_crossing(here, before), most)
         if not least > 0:
             break
@@ -43,8 +43,8 @@ def ladder_around(point: PathPoint, tradeoff: float, others: Sequence[PathPoint]
         rungs.insert(0, Rung(0.0, before.tradeoff))
         here = before
     here, least = point, tradeoff
-    while cheaper := [each for each in others if each.objective_cost < here.objective_cost]:  # at larger ones
-        after = min(cheaper, key=lambda each: (_crossing(each, here), each.objective_cost))
+    while cheaper := [other for other in others if other.objective_cost < here.objective_cost]:  # at larger ones
+        after = min(cheaper, key=lambda other: (_crossing(other, here), other.objective_cost))
         least = max(_crossing(after, here), np.nextafter(least, np.inf))
         rungs.append(Rung(float(least), after.tradeoff))
         here = after

@@ -39,8 +39,8 @@ def train_planner(problem: Problem, progress: Callable[[float], None], scorer: S
     if problem.stakes is not None:
         chosen += archive.search_bills(_BILLS)
     if problem.n_rows <= CALM_ROWS:
-        chosen += [each | archive.free for each in chosen if each]
-    chosen = sorted(dict.fromkeys(chosen), key=lambda each: each != archive.free)[:_BITS]
+        chosen += [features | archive.free for features in chosen if features]
+    chosen = sorted(dict.fromkeys(chosen), key=lambda features: features != archive.free)[:_BITS]
     further = list[frozenset[int]]()
     if scorer is not None:
         further = choose_by_score(archive, chosen, _BY_SCORE, partial(_is_better, cache(archive.held_out), scorer))

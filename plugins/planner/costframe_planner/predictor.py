@@ -150,7 +150,7 @@ class KeptPlan:
         """Let the kept models decide on at most 20,000 rows."""
         models = trained.models
         if problem.base is not None:
-            out_of_fold = [each.predictions for each in trained.gains]
+            out_of_fold = [folds.predictions for folds in trained.gains]
             return cls(problem, trained, data, problem.rows, [model.scores for model in models], out_of_fold)
         rows = problem.rows.take(np.sort(least_rows(problem.keys, _MOST_ROWS)))
         planned = make_planned(data, trained, 0.0)
@@ -170,7 +170,7 @@ class KeptPlan:
     def induced(self, made: Sequence[ManyFolds]) -> Gains:
         """Return the gains of a plan of backward induction: one array for each stop except the last."""
         if self.problem.base is not None:
-            return [each.predictions for each in made]
+            return [folds.predictions for folds in made]
         layout = make_planned(self.data, evolve(self.trained, gains=[*made]), 0.0).layout
         table, gains = np.hstack([self.rows.X, self.scores[0]]), []
         for number, scores in enumerate(self.scores[:-1]):
