@@ -26,7 +26,9 @@ import numpy as np
 from attrs import define, field
 
 import costframe as cf
-from costframe.core.plugins import TASKS, registry, two_classes_only
+from costframe.core.plugins.entries import TASKS
+from costframe.core.plugins.estimators import two_classes_only
+from costframe.core.plugins.registry import registry
 from costframe.study.algorithms import check_saved
 from costframe.testing.case import expect, same_bits
 from costframe.testing.counting import expect_as_reported, inquire

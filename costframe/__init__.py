@@ -21,7 +21,7 @@ def __getattr__(name: str) -> object:
             importlib.import_module(f"{home}.{name}") if is_module else vars(importlib.import_module(home))[name]
         )
     elif name[:1].isupper():  # a class of an algorithm, if of any; plugins load to tell
-        from costframe.core.plugins import registry
+        from costframe.core.plugins.registry import registry
 
         return registry().estimator_class(name, __all__)
     else:

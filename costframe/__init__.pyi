@@ -10,8 +10,8 @@ from costframe.core.cost.expected import CostReport as CostReport
 from costframe.core.cost.expected import ExpectedCost as ExpectedCost
 from costframe.core.errors import CostframeError as CostframeError
 from costframe.core.learners.bank import WeakLearnerBank as WeakLearnerBank
-from costframe.core.plugins import algorithms as algorithms
-from costframe.core.plugins import estimator as estimator
+from costframe.core.plugins.estimators import algorithms as algorithms
+from costframe.core.plugins.estimators import estimator as estimator
 from costframe.core.predictors.certain import certain as certain
 from costframe.core.predictors.fitted import FittedEstimator as FittedEstimator
 from costframe.core.predictors.importances import importances as importances

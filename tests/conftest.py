@@ -13,7 +13,7 @@ from joblib.externals.loky import get_reusable_executor
 
 from costframe.cli.commands import costframe
 from costframe.core.machine import limit_threads
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.report.frontier_display import FrontierDisplay
 
 

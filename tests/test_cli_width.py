@@ -14,7 +14,7 @@ import costframe as cf
 from costframe import CostModel, Frontier
 from costframe.choices import Point
 from costframe.cli.commands import costframe
-from costframe.core.plugins import TASKS
+from costframe.core.plugins.entries import TASKS
 from costframe.report.frontier_tables import EXPENDABLE, points_table
 from costframe.report.payments import paid_table
 from costframe.report.tables import algorithms_table

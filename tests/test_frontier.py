@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from costframe import CostframeError
 from costframe.choices import Frontier
 from costframe.choices.sentences import describe_useless_budget
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.datasets import Dataset
 from costframe.plugin import ParameterError
 from costframe.study.bisection import bisect_tradeoffs

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from costframe.core.plugins import Registry
+from costframe.core.plugins.registry import Registry
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = (ROOT / "docs" / "writing-a-plugin.md").read_text(encoding="utf-8")

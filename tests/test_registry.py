@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 
 import costframe as cf
 from costframe import Algorithm, algorithms, estimator, hookimpl
-from costframe.core import plugins as registry_module
 from costframe.core.errors import AdoptionError, PluginError
-from costframe.core.plugins import GROUP, Registry, registry, two_classes_only
+from costframe.core.plugins import estimators
+from costframe.core.plugins.estimators import two_classes_only
+from costframe.core.plugins.registry import GROUP, Registry, registry
 from costframe.datasets import Dataset
 from costframe.plugin import ParameterError
 from costframe.study.algorithms import choose_algorithms
@@ -102,7 +103,7 @@ def test_a_plugin_that_cannot_be_imported_is_named_on_use(tmp_path, monkeypatch,
 def test_a_class_given_by_its_place_is_imported_and_checked_on_use(plug, monkeypatch, place):
     good = algorithm(classifier=f"{Kind.__module__}:Kind")
     points = [plug("bad", **brings(algorithm("odd", classifier=place))), plug("fine", **brings(good))]
-    monkeypatch.setattr(registry_module, "registry", lambda: found)
+    monkeypatch.setattr(estimators, "registry", lambda: found)
     monkeypatch.setattr("costframe.study.algorithms.registry", lambda: found)
     found = Registry.load(points)
     assert found.estimator_class("Kind") is Kind is estimator("good").__class__
@@ -200,7 +201,7 @@ def test_unknown_names_come_with_what_there_is_and_the_nearest(plug):
 def test_estimator_makes_the_kind_of_the_task_with_its_parameters(monkeypatch, plug):
     both = brings(algorithm("zeta"), algorithm("alpha", regressor=Kind, ranker=Kind))
     found = Registry.load([plug("fine", **both)])
-    monkeypatch.setattr(registry_module, "registry", lambda: found)
+    monkeypatch.setattr(estimators, "registry", lambda: found)
     algorithms().clear()
     assert list(algorithms()) == ["alpha", "zeta"]
     made = estimator("alpha", task="ranking", tradeoff=0.5)

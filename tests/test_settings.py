@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
 from costframe.testing.case import cases
-from costframe.testing.laws_of_shell import HOSTILE, check_setting
+from costframe.testing.laws_of_settings import HOSTILE, check_setting
 
 QUICK = {"ridge": 0.1, "rejected": 0.2, "optimize": False, "full_share": 0.3, "n_stages": 1}
 QUICK |= {"expensive": DecisionTreeClassifier(max_depth=2)}

@@ -56,7 +56,7 @@ def adopt(
     from costframe.adoption.checking import check_answers
     from costframe.adoption.foreign import OpaqueOnlyError
     from costframe.adoption.opaque import adopt_opaque
-    from costframe.core.plugins import registry
+    from costframe.core.plugins.registry import registry
 
     if feature_names is not None:
         feature_names = check_name_list("feature_names", feature_names, error=AdoptionError)

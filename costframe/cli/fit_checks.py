@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from costframe.core.errors import ParameterError
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.core.prices.costs import CostModel
 from costframe.study.algorithms import EVERY, choose_algorithms
 from costframe.training.scoring import score_named

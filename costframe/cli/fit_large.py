@@ -16,7 +16,8 @@ from costframe.cli.reading import ReadingOptions
 from costframe.core.cost.report import CostReport
 from costframe.core.display import format_cost, saving
 from costframe.core.errors import DataError, ParameterError, format_count, printable
-from costframe.core.plugins import estimator, registry
+from costframe.core.plugins.estimators import estimator
+from costframe.core.plugins.registry import registry
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.saving import save
 from costframe.datasets.large_tables import LargeDataset

@@ -6,7 +6,9 @@ import click
 
 from costframe.cli.exits import print_error
 from costframe.core.errors import printable
-from costframe.core.plugins import TASKS, algorithms, registry
+from costframe.core.plugins.entries import TASKS
+from costframe.core.plugins.estimators import algorithms
+from costframe.core.plugins.registry import registry
 from costframe.datasets import names
 from costframe.report.tables import algorithms_table
 from costframe.training.console import output

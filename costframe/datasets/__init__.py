@@ -47,7 +47,7 @@ def load(name: str, seed: int | None = None) -> Dataset:
     PluginError
         If the name is unknown (the text lists the known ones), or its plugin fails to load the data.
     """
-    from costframe.core.plugins import registry
+    from costframe.core.plugins.registry import registry
 
     loader = registry().dataset(name)
     try:
@@ -63,7 +63,7 @@ def load(name: str, seed: int | None = None) -> Dataset:
 
 def names() -> list[str]:
     """Return the sorted names of the data sets, built in and from plugins."""
-    from costframe.core.plugins import registry
+    from costframe.core.plugins.registry import registry
 
     return sorted(registry().datasets)
 

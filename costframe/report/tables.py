@@ -13,7 +13,7 @@ from rich.text import Text
 
 from costframe.core.arrays import I8
 from costframe.core.errors import printable
-from costframe.core.plugins import two_classes_only
+from costframe.core.plugins.estimators import two_classes_only
 from costframe.hooks import Algorithm
 
 BOUNDLESS = 10_000

@@ -15,7 +15,7 @@ from attrs import fields
 
 from costframe.core.checks import as_path
 from costframe.core.errors import ParameterError, quote_names, shown
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.core.prices.costs import CostModel
 from costframe.sources.failures import describe_failure
 from costframe.sources.fields import as_fields

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from costframe.core.checks import check_name_list
 from costframe.core.errors import ParameterError, PluginError
-from costframe.core.plugins import TASKS, estimator, registry, two_classes_only
+from costframe.core.plugins.entries import TASKS
+from costframe.core.plugins.estimators import estimator, two_classes_only
+from costframe.core.plugins.registry import registry
 from costframe.training.data import Traits
 
 EVERY = "all"  # in place of names of algorithms

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from costframe.core.errors import ParameterError, shown
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.core.predictors.fitted import FittedEstimator, kind_of
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel

@@ -9,7 +9,8 @@ from typing import Any
 from attrs import frozen
 
 from costframe.core.errors import ParameterError
-from costframe.core.plugins import estimator, registry
+from costframe.core.plugins.estimators import estimator
+from costframe.core.plugins.registry import registry
 from costframe.core.prices.costs import CostModel
 from costframe.datasets import Dataset
 from costframe.study.failures import name_failures

@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from costframe.core.errors import CostframeError, PluginError
-from costframe.core.plugins import plugin_title, registry
+from costframe.core.plugins.entries import plugin_title
+from costframe.core.plugins.registry import registry
 
 LATE = "time was up before all its fits ended"
 

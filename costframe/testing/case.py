@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import PluginError
-from costframe.core.plugins import TASKS, registry, two_classes_only
+from costframe.core.plugins.entries import TASKS
+from costframe.core.plugins.estimators import two_classes_only
+from costframe.core.plugins.registry import registry
 from costframe.core.prices.costs import CostModel
 from costframe.hooks import Algorithm
 

@@ -12,11 +12,14 @@ from attrs import frozen
 from costframe.core.checks import needed
 from costframe.hooks import Algorithm
 from costframe.testing import (  # noqa: F401 - they register themselves
+    laws_of_categories,
     laws_of_cost,
     laws_of_dates,
     laws_of_errors,
     laws_of_labels,
     laws_of_limits,
+    laws_of_refusals,
+    laws_of_settings,
     laws_of_shell,
     laws_of_training,
 )

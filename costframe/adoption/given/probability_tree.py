@@ -15,7 +15,7 @@ from costframe.adoption.names import is_unnamed
 from costframe.adoption.opaque import opaque_tree
 from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError, DataError, ParameterError, shown
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.stages import Answer, Route, Stage

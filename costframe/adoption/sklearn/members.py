@@ -23,7 +23,7 @@ from costframe.adoption.sklearn.linear import SCORED
 from costframe.adoption.sklearn.terms import Term, add_terms
 from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree

@@ -9,7 +9,7 @@ import numpy as np
 from costframe.adoption.foreign import refused
 from costframe.adoption.sklearn.members import Members
 from costframe.adoption.sklearn.terms import Term, constant_term
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.stages.links import BlendPart
 

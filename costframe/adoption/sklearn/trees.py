@@ -16,7 +16,7 @@ from costframe.adoption.trees import one_answer, tabulate_tree
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import AdoptionError
 from costframe.core.learners.tree_table import TreeTable
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.core.predictors.stage_tree import StageTree
 
 _RANDOM_STRATEGIES = ("stratified", "uniform")

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from costframe.core.checks import as_items
 from costframe.core.errors import CostModelError, shown
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.core.prices.entries import FeaturePrice, ResourcePrice
 
 _RAW = " (raw)"  # ends the name of a resource whose own name a made column has

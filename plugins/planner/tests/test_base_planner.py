@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from costframe import Algorithm, CostframeError
-from costframe.core.plugins import registry
+from costframe.core.plugins.registry import registry
 from costframe.testing.check import checks
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 from costframe_planner.planner import train_plain

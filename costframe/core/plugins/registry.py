@@ -1,13 +1,10 @@
-"""The registry of plugins: it loads them one by one, so that a broken one does not stop the others."""
+"""The registry of plugins: algorithms, data sets and sources by name, and the faults of broken plugins."""
 
 from __future__ import annotations
 
-import difflib
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from itertools import product
 from typing import Any
 
 import pluggy
@@ -16,12 +13,19 @@ from pluggy import HookImpl
 
 from costframe import hooks
 from costframe.core.errors import CostframeError, PluginError, shown
+from costframe.core.plugins.entries import (
+    TASKS,
+    check_algorithms,
+    check_functions,
+    check_kind,
+    class_name,
+    one_line,
+    plugin_title,
+    suggest,
+)
 from costframe.hooks import Algorithm
 
 GROUP = "costframe"
-TASKS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
-_ANYWHERE = frozenset({"random_state", "n_jobs", "verbose"})  # parameters that an estimator may lack
-NEEDED = ("fit", "predict", "get_params", "set_params")  # what every estimator class has
 
 
 @frozen
@@ -45,10 +49,10 @@ class Registry:
         for point in points:
             registry._register(point)
         titled = {plugin_title(point): point for point in points}
-        plugins = registry._collect("costframe_algorithms", registry.algorithms, _check_algorithms)
+        plugins = registry._collect("costframe_algorithms", registry.algorithms, check_algorithms)
         registry.owners.update((name, titled[first]) for name, (first, *_) in plugins.items())
-        registry._collect("costframe_datasets", registry.datasets, _check_functions)
-        registry._collect("costframe_sources", registry.sources, _check_functions)
+        registry._collect("costframe_datasets", registry.datasets, check_functions)
+        registry._collect("costframe_sources", registry.sources, check_functions)
         return registry
 
     def algorithm(self, name: str) -> Algorithm:
@@ -65,10 +69,10 @@ class Registry:
         if role not in algorithm.given:
             return None
         try:
-            return _check_kind(name, role, getattr(algorithm, role))
+            return check_kind(name, role, getattr(algorithm, role))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - an import of a foreign module may raise anything
             del self.algorithms[name]
-            self._add_fault(name, f"its {task} cannot be loaded: {_one_line(error)}")
+            self._add_fault(name, f"its {task} cannot be loaded: {one_line(error)}")
             return self.algorithm(name)
 
     def loads(self, name: str, task: str) -> bool:
@@ -84,7 +88,7 @@ class Registry:
         found: dict[type, str] = {}
         for algorithm in self.algorithms.values():
             for role, kind in algorithm.given.items():
-                if _class_name(kind) == name:
+                if class_name(kind) == name:
                     found.setdefault(getattr(algorithm, role), algorithm.name)
         return found
 
@@ -100,8 +104,8 @@ class Registry:
             raise ImportError(f"{name}: algorithms {claimed} each have a class of this name; use costframe.estimator")
         if owners:
             return next(iter(owners))
-        known = [_class_name(kind) for algorithm in self.algorithms.values() for kind in algorithm.given.values()]
-        hint = _suggest(name, [*beside, *known])
+        known = [class_name(kind) for algorithm in self.algorithms.values() for kind in algorithm.given.values()]
+        hint = suggest(name, [*beside, *known])
         lacking = f"module 'costframe' has no attribute {name!r}, and no algorithm has such a class{hint}"
         if self.broken:
             raise ImportError("; ".join([lacking, *self.broken.values()]))
@@ -144,7 +148,7 @@ class Registry:
             except CostframeError:
                 raise
             except Exception as error:  # noqa: BLE001 - the next plugin must still have its turn
-                failed.append(f"plugin {plugin}: {hook} failed: {_one_line(error)}")
+                failed.append(f"plugin {plugin}: {hook} failed: {one_line(error)}")
                 continue
             if found is None:
                 continue
@@ -168,7 +172,7 @@ class Registry:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - an import of a foreign plugin may raise anything
             if plugin is not None and self.manager.get_plugin(title) is plugin:
                 self.manager.unregister(plugin)
-            self._add_fault(point.name, f"plugin {title} cannot be loaded: {_one_line(error)}")
+            self._add_fault(point.name, f"plugin {title} cannot be loaded: {one_line(error)}")
 
     def _implementations(self, hook: str) -> Iterator[tuple[str, HookImpl]]:
         for implementation in reversed(getattr(self.manager.hook, hook).get_hookimpls()):
@@ -183,7 +187,7 @@ class Registry:
             try:
                 entries = read(implementation.function())
             except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-                self._add_fault(plugin.partition(" (")[0], f"plugin {plugin}: {hook} failed: {_one_line(error)}")
+                self._add_fault(plugin.partition(" (")[0], f"plugin {plugin}: {hook} failed: {one_line(error)}")
                 continue
             for name, entry in entries.items():
                 owners.setdefault(name, []).append(plugin)
@@ -205,120 +209,15 @@ class Registry:
             try:
                 return hooks.load(table[name])
             except Exception as error:
-                raise PluginError(f"{what} {name!r} cannot be loaded: {_one_line(error)}") from error
+                raise PluginError(f"{what} {name!r} cannot be loaded: {one_line(error)}") from error
         if name in self.broken:
             raise PluginError(f"{what} {name!r}: {self.broken[name]}")
         failed = "".join(f"; {reason}" for reason in self.broken.values())
         expected = ", ".join(sorted(table)) or "none"
-        raise PluginError(f"{what} {name!r}: expected one of {expected}{_suggest(name, table)}{failed}")
+        raise PluginError(f"{what} {name!r}: expected one of {expected}{suggest(name, table)}{failed}")
 
 
 @functools.cache
 def registry() -> Registry:
     """Return the plugins installed beside costframe, loaded on first use."""
     return Registry.load(entry_points(group=GROUP))
-
-
-def algorithms() -> dict[str, Algorithm]:
-    """Return the usable algorithms by name; this imports all their estimators."""
-    found = registry()
-    for name, task in product(list(found.algorithms), TASKS):
-        found.loads(name, task)
-    return dict(sorted(found.algorithms.items()))
-
-
-def estimator(name: str, task: str = "classification", **parameters: Any) -> Any:
-    """Make an unfitted estimator of an algorithm.
-
-    Parameters
-    ----------
-    name : str
-        As in `algorithms()`.
-    task : {"classification", "regression", "ranking"}
-    **parameters
-        The estimator's own, such as `costs` and `tradeoff`; `random_state`, `n_jobs` and `verbose` for any estimator.
-
-    Raises
-    ------
-    PluginError
-        If the algorithm does not exist, or lacks the task or the parameter.
-    """
-    has = registry().algorithm(name).given
-    if not isinstance(task, str) or task not in TASKS:
-        raise PluginError(f"task: expected one of {', '.join(TASKS)}, got {shown(task)}")
-    kind = registry().kind(name, task)
-    if kind is None:
-        tasks = ", ".join(task for task, role in TASKS.items() if role in has)
-        raise PluginError(f"algorithm {name!r} has no {task}; it has {tasks}")
-    known = list(inspect.signature(kind).parameters)
-    parameters = {name: value for name, value in parameters.items() if name in known or name not in _ANYWHERE}
-    for parameter in parameters:
-        if parameter not in known:
-            hint = _suggest(parameter, known)
-            raise PluginError(f"algorithm {name!r} has no parameter {parameter!r}{hint}; it has {', '.join(known)}")
-    return kind(**parameters)
-
-
-def two_classes_only(kind: Any) -> bool:
-    """Return whether an estimator class has scikit-learn's tag of a classifier for two classes only."""
-    try:
-        return not kind().__sklearn_tags__().classifier_tags.multi_class
-    except Exception:  # noqa: BLE001 - a foreign class may lack tags, or fail
-        return False
-
-
-def plugin_title(point: EntryPoint) -> str:
-    """Return a plugin as `name (distribution version)`."""
-    distribution = f"{point.dist.name} {point.dist.version}" if point.dist else "no distribution"
-    return f"{point.name} ({distribution})"
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
-
-
-def _suggest(name: object, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(str(name), known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def _check_algorithms(result: Iterable[Algorithm]) -> dict[str, Algorithm]:
-    entries: dict[str, Algorithm] = {}
-    for algorithm in result:
-        if not isinstance(algorithm, Algorithm):
-            raise TypeError(f"expected Algorithm objects, got {type(algorithm).__name__}")
-        if not isinstance(algorithm.name, str) or not algorithm.name or algorithm.name in entries:
-            raise TypeError(f"expected algorithms with distinct names, got {shown(algorithm.name)}")
-        _check_kinds(algorithm)
-        entries[algorithm.name] = algorithm
-    return entries
-
-
-def _check_kinds(algorithm: Algorithm) -> None:
-    if not algorithm.given:
-        raise TypeError(f"algorithm {algorithm.name!r}: expected at least one of {', '.join(TASKS.values())}")
-    for role, kind in algorithm.given.items():
-        if not isinstance(kind, str):
-            _check_kind(algorithm.name, role, kind)
-
-
-def _class_name(kind: type | str) -> str:
-    return kind.rpartition(":")[2] if isinstance(kind, str) else kind.__name__
-
-
-def _check_kind(name: str, role: str, kind: Any) -> Any:
-    if not isinstance(kind, type):
-        raise TypeError(f"algorithm {name!r}: expected an estimator class as {role}, got {shown(kind)}")
-    if lacking := [part for part in NEEDED if not callable(getattr(kind, part, None))]:
-        raise TypeError(f"algorithm {name!r}: {role} {kind.__name__} lacks {', '.join(lacking)}")
-    return kind
-
-
-def _check_functions(result: Mapping[str, Any]) -> dict[str, Any]:
-    entries = dict(result)
-    for name, function in entries.items():
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"expected names, got {shown(name)}")
-        if not (callable(function) or (isinstance(function, str) and ":" in function)):
-            raise TypeError(f"{name!r}: expected a callable, got {type(function).__name__}")
-    return entries

@@ -1,0 +1,1 @@
+"""Plugins: what is installed, what each brings, and estimators by name."""
