@@ -26,9 +26,9 @@ from costframe.core.errors import format_count as format_count
 from costframe.core.errors import shown as shown
 from costframe.core.gains import Gains as Gains
 from costframe.core.gains import gains_of_answers as gains_of_answers
-from costframe.core.learners.bank import OpaqueLearner as OpaqueLearner
 from costframe.core.learners.bank import WeakLearnerBank as WeakLearnerBank
 from costframe.core.learners.node_layout import tree_leaves as tree_leaves
+from costframe.core.learners.opaque_learner import OpaqueLearner as OpaqueLearner
 from costframe.core.learners.outputs import BankOutputs as BankOutputs
 from costframe.core.learners.tree_table import TREE as TREE
 from costframe.core.learners.tree_table import TreeTable as TreeTable
@@ -40,7 +40,7 @@ from costframe.core.predictors.stage_tree import StageTree as StageTree
 from costframe.core.prices.basket import price_rows as price_rows
 from costframe.core.prices.basket import price_set as price_set
 from costframe.core.prices.costs import CostModel as CostModel
-from costframe.core.prices.error_prices import DecisionPrices as DecisionPrices
+from costframe.core.prices.decision_prices import DecisionPrices as DecisionPrices
 from costframe.core.prices.error_prices import ErrorPrices as ErrorPrices
 from costframe.core.prices.price_arrays import PriceArrays as PriceArrays
 from costframe.core.stages.ends import Ends as Ends

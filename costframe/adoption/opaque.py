@@ -15,7 +15,8 @@ from costframe.adoption.inside import names_inside, prices_inside, reads_numbers
 from costframe.adoption.names import choose_names
 from costframe.adoption.probing import count_outputs, find_foreign, make_function, make_labelled, try_handings
 from costframe.core.errors import AdoptionError, BankError, DataError
-from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque_learner import OpaqueLearner
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import Blend, BlendPart
 from costframe.core.stages.stages import Answer

@@ -19,7 +19,8 @@ except ImportError as error:
 
 from collections.abc import Callable, Sequence
 
-from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque_learner import OpaqueLearner
 from costframe.core.learners.tree_table import PLAIN, WHOLE, WHOLE_FLOAT32, ZERO_MISSING, TreeTable
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree

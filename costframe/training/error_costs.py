@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from costframe.core.arrays import F8
 from costframe.core.errors import ParameterError
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.error_prices import DecisionPrices, ErrorPrices
+from costframe.core.prices.decision_prices import DecisionPrices
+from costframe.core.prices.error_prices import ErrorPrices
 from costframe.core.tables.rows import as_rows
 from costframe.core.terms.classes import both_classes
 from costframe.training.data import USUAL_TRADEOFF, Rows

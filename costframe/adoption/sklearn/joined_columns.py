@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from costframe.adoption.foreign import refused
 from costframe.adoption.names import free_name
 from costframe.core.arrays import F8, I8
-from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque_learner import OpaqueLearner
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree

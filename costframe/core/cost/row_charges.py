@@ -49,4 +49,4 @@ def sum_charges(parts: Sequence[Charges], acquired: B1 | F8 | None = None) -> Ch
             return None
         return np.sum(values, axis=0) if name.endswith("_weight") else np.concatenate(values)
 
-    return Charges(*(join(each.name) for each in fields(Charges)))
+    return Charges(*(join(charge.name) for charge in fields(Charges)))

@@ -65,12 +65,12 @@ class Totals:
         for part in parts:
             if not _equal(part.prices, first) or part.stage_weight.shape != parts[0].stage_weight.shape:
                 raise ParameterError("reports: expected reports of one model at equal prices, got different ones")
-        sums = {each.name: np.sum([getattr(part, each.name) for part in parts], axis=0) for each in fields(cls)[1:-1]}
+        sums = {kind.name: np.sum([getattr(part, kind.name) for part in parts], axis=0) for kind in fields(cls)[1:-1]}
         return cls(first, **sums, none_acquired=np.prod([part.none_acquired for part in parts], axis=0))
 
     def weightless(self) -> Totals:
         """Return the sums of the same rows, each of weight zero."""
-        sums = {each.name: np.zeros_like(getattr(self, each.name)) for each in fields(Totals)[1:-1]}
+        sums = {kind.name: np.zeros_like(getattr(self, kind.name)) for kind in fields(Totals)[1:-1]}
         return evolve(self, **sums, none_acquired=np.ones_like(self.none_acquired))
 
     @property

@@ -16,10 +16,10 @@ _ANYWHERE = frozenset({"random_state", "n_jobs", "verbose"})  # parameters that 
 
 def algorithms() -> dict[str, Algorithm]:
     """Return the usable algorithms by name; this imports all their estimators."""
-    found = registry()
-    for name, task in product(list(found.algorithms), TASKS):
-        found.loads(name, task)
-    return dict(sorted(found.algorithms.items()))
+    plugins = registry()
+    for name, task in product(list(plugins.algorithms), TASKS):
+        plugins.loads(name, task)
+    return dict(sorted(plugins.algorithms.items()))
 
 
 def estimator(name: str, task: str = "classification", **parameters: Any) -> Any:

@@ -42,9 +42,9 @@ class Registry:
     owners: dict[str, EntryPoint] = field(factory=dict)  # the plugin of each algorithm
 
     @classmethod
-    def load(cls, found: Iterable[EntryPoint]) -> Registry:
+    def load(cls, points: Iterable[EntryPoint]) -> Registry:
         """Load plugins from entry points; note the faults of broken ones instead of raising them."""
-        registry, points = cls(pluggy.PluginManager(GROUP)), list(found)
+        registry, points = cls(pluggy.PluginManager(GROUP)), list(points)
         registry.manager.add_hookspecs(hooks)
         for point in points:
             registry._register(point)
@@ -60,8 +60,8 @@ class Registry:
 
         A PluginError refuses a name that no algorithm has, that two plugins claim, or whose plugin is broken.
         """
-        found: Algorithm = self._find(self.algorithms, name, "algorithm")
-        return found
+        entry: Algorithm = self._find(self.algorithms, name, "algorithm")
+        return entry
 
     def kind(self, name: str, task: str) -> Any:
         """Return the estimator class of an algorithm for a task, or None; errors as for `algorithm`."""
@@ -85,12 +85,12 @@ class Registry:
 
     def classes_named(self, name: str) -> dict[type, str]:
         """Return the estimator classes of a name, and the first algorithm of each."""
-        found: dict[type, str] = {}
+        owners: dict[type, str] = {}
         for algorithm in self.algorithms.values():
             for role, kind in algorithm.given.items():
                 if class_name(kind) == name:
-                    found.setdefault(getattr(algorithm, role), algorithm.name)
-        return found
+                    owners.setdefault(getattr(algorithm, role), algorithm.name)
+        return owners
 
     def estimator_class(self, name: str, beside: Iterable[str] = ()) -> type:
         """Return the estimator class with a name, of any algorithm: `costframe` has it as an attribute.
@@ -113,13 +113,13 @@ class Registry:
 
     def dataset(self, name: str) -> Callable[[], Any]:
         """Return a data set's loader by name; errors as for `algorithm`."""
-        found: Callable[[], Any] = self._find(self.datasets, name, "data set")
-        return found
+        loader: Callable[[], Any] = self._find(self.datasets, name, "data set")
+        return loader
 
     def source(self, kind: str) -> Callable[..., Any]:
         """Return a function that makes sources of a kind; errors as for `algorithm`."""
-        found: Callable[..., Any] = self._find(self.sources, kind, "kind of source")
-        return found
+        maker: Callable[..., Any] = self._find(self.sources, kind, "kind of source")
+        return maker
 
     def adopt(self, model: Any, feature_names: Sequence[str] | None) -> Any:
         """Return the `Predictor` that the first plugin makes from a foreign model, or None.
@@ -144,17 +144,17 @@ class Registry:
         failed: list[str] = []
         for plugin, implementation in self._implementations(hook):
             try:
-                found = implementation.function(*(offered[name] for name in implementation.argnames))
+                answer = implementation.function(*(offered[name] for name in implementation.argnames))
             except CostframeError:
                 raise
             except Exception as error:  # noqa: BLE001 - the next plugin must still have its turn
                 failed.append(f"plugin {plugin}: {hook} failed: {one_line(error)}")
                 continue
-            if found is None:
+            if answer is None:
                 continue
-            if all(hasattr(found, name) for name in has):
-                return found
-            failed.append(f"plugin {plugin}: {hook} returned no {kind} but {type(found).__name__}")
+            if all(hasattr(answer, name) for name in has):
+                return answer
+            failed.append(f"plugin {plugin}: {hook} returned no {kind} but {type(answer).__name__}")
         if failed:
             raise PluginError("; ".join(failed))
         return None

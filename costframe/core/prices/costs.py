@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from costframe.core.checks import as_path
 from costframe.core.display import html_table
 from costframe.core.errors import CostModelError, brief, format_count, shown, suggestion
-from costframe.core.prices import costs_io, entries
+from costframe.core.prices import costs_io
 from costframe.core.prices.entries import FeaturePrice, ResourcePrice
-from costframe.core.prices.error_prices import ColumnPrice, ErrorPrices
+from costframe.core.prices.entry_checks import as_hashable_names, as_names, as_price, as_table, as_text, entry_error
+from costframe.core.prices.error_entries import ColumnPrice
+from costframe.core.prices.error_prices import ErrorPrices
+from costframe.core.prices.given_prices import as_entries, as_format, as_prices, check_array, of_series, to_plain
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.prices.price_checks import check_needs, check_sum
 from costframe.core.prices.price_table import dearest, dearest_rows, total_price
 from costframe.core.prices.through import list_raw_columns, price_through, trace_columns
 
@@ -69,17 +73,17 @@ class CostModel:
     errors: ErrorPrices | None = None
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "features", entries.as_prices(self.features, FeaturePrice, "features"))
-        object.__setattr__(self, "resources", entries.as_prices(self.resources, ResourcePrice, "resources"))
-        object.__setattr__(self, "unit", entries.as_text(self.unit, "unit"))
+        object.__setattr__(self, "features", as_prices(self.features, FeaturePrice, "features"))
+        object.__setattr__(self, "resources", as_prices(self.resources, ResourcePrice, "resources"))
+        object.__setattr__(self, "unit", as_text(self.unit, "unit"))
         for key in ("split", "learner", "reuse", "trip_time"):
-            object.__setattr__(self, key, entries.as_price(getattr(self, key), key))
-        object.__setattr__(self, "ignore", entries.as_names(self.ignore, "ignore"))
+            object.__setattr__(self, key, as_price(getattr(self, key), key))
+        object.__setattr__(self, "ignore", as_names(self.ignore, "ignore"))
         if not self.features:
             raise CostModelError("features: expected the price of at least one feature, got none")
-        entries.check_needs(self.features, self.resources)
+        check_needs(self.features, self.resources)
         own = {key: getattr(self, key) for key in ("split", "learner", "reuse")}
-        entries.check_sum(own, self.features, self.resources)
+        check_sum(own, self.features, self.resources)
         if self.errors is not None:
             object.__setattr__(self, "errors", ErrorPrices.of(self.errors))
             self._check_error_columns(self.errors.columns)
@@ -137,7 +141,7 @@ class CostModel:
             del table["sources"]
         try:
             if isinstance(table, dict) and table:
-                table = entries.as_format(table, keys=[field.name for field in attrs.fields(cls)])
+                table = as_format(table, keys=[field.name for field in attrs.fields(cls)])
             return cls.from_dict(table)
         except CostModelError as error:
             raise CostModelError(f"{file}: {error}") from error
@@ -150,9 +154,9 @@ class CostModel:
         ``trip_time``, ``ignore`` and ``errors``. An entry of the first two is a number, or a table with at least a
         ``cost``. A `CostModelError` names the entry that is missing, unknown or not allowed.
         """
-        table = entries.as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
-        features = entries.as_entries(table.pop("features", None), FeaturePrice, "features")
-        resources = entries.as_entries(table.pop("resources", {}), ResourcePrice, "resources")
+        table = as_table(mapping, keys=[field.name for field in attrs.fields(cls)])
+        features = as_entries(table.pop("features", None), FeaturePrice, "features")
+        resources = as_entries(table.pop("resources", {}), ResourcePrice, "resources")
         errors = ErrorPrices.of(table.pop("errors")) if "errors" in table else None
         return cls(features, resources, **table, errors=errors)
 
@@ -162,14 +166,14 @@ class CostModel:
 
         A `CostModelError` refuses another shape or length, a dtype that does not hold numbers, and invalid prices.
         """
-        names = entries.as_names(names, "names")
-        entries.check_array(costs, names)
+        names = as_names(names, "names")
+        check_array(costs, names)
         return cls(tuple(FeaturePrice(name, cost) for name, cost in zip(names, costs, strict=True)))
 
     @classmethod
     def uniform(cls, names: Iterable[str], cost: float = 1.0) -> CostModel:
         """Price every feature at `cost` per row."""
-        return cls(tuple(FeaturePrice(name, cost) for name in entries.as_names(names, "names")))
+        return cls(tuple(FeaturePrice(name, cost) for name in as_names(names, "names")))
 
     @classmethod
     def of(cls, costs: object, names: Iterable[str] | None = None, *, errors: object = None) -> CostModel:
@@ -187,16 +191,16 @@ class CostModel:
             return costs
         try:
             if type(costs).__name__ == "Series":
-                costs = entries.of_series(costs)
+                costs = of_series(costs)
             if isinstance(costs, Mapping):
-                return cls.from_dict(entries.as_format(costs, keys=[field.name for field in attrs.fields(cls)]))
+                return cls.from_dict(as_format(costs, keys=[field.name for field in attrs.fields(cls)]))
             if isinstance(costs, str | os.PathLike):
                 return cls.load(costs)
             if costs is None:
-                return _price_at_one(entries.as_hashable_names(names))  # type: ignore[arg-type] # None is refused by name
+                return _price_at_one(as_hashable_names(names))  # type: ignore[arg-type] # None is refused by name
             if isinstance(costs, np.ndarray | Sequence) and not isinstance(costs, bytes | bytearray | memoryview):
                 return cls.from_array(costs, names)  # type: ignore[arg-type]
-            raise entries.entry_error(["costs"], "None, a CostModel, a mapping, a file or a row of numbers", costs)
+            raise entry_error(["costs"], "None, a CostModel, a mapping, a file or a row of numbers", costs)
         except CostModelError as error:
             text = str(error)
             raise CostModelError(text if text.startswith("costs") else f"costs: {text}") from error
@@ -206,9 +210,9 @@ class CostModel:
         table: dict[str, Any] = {"unit": self.unit, "split": self.split, "learner": self.learner, "reuse": self.reuse}
         table |= {"trip_time": self.trip_time} if self.trip_time else {}
         table |= {"ignore": list(self.ignore)} if self.ignore else {}
-        table["features"] = {feature.name: entries.to_plain(feature) for feature in self.features}
+        table["features"] = {feature.name: to_plain(feature) for feature in self.features}
         if self.resources:
-            table["resources"] = {resource.name: entries.to_plain(resource) for resource in self.resources}
+            table["resources"] = {resource.name: to_plain(resource) for resource in self.resources}
         if self.errors is not None:
             table["errors"] = self.errors.to_dict()
         return table
@@ -222,7 +226,7 @@ class CostModel:
 
         A name without a price, or a repeated name, is a `CostModelError`.
         """
-        return _select_prices(self, entries.as_hashable_names(names))
+        return _select_prices(self, as_hashable_names(names))
 
     def through(self, transformer: Any, feature_names: Sequence[str] | None = None) -> CostModel:
         """Price the columns that a fitted transformer makes of the priced ones.
@@ -289,7 +293,7 @@ class CostModel:
         CostModelError
             If nothing takes time.
         """
-        worth = entries.as_price(per_cost, "per_cost")
+        worth = as_price(per_cost, "per_cost")
         if not self.has_times:
             raise CostModelError("time: expected the time of at least one feature or resource, in milliseconds")
 
@@ -336,7 +340,7 @@ def _price_at_one(names: tuple[str, ...]) -> CostModel:
 
 @functools.lru_cache(maxsize=64)  # every inquiry selects; the arrays are read-only, so all may share them
 def _select_prices(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
-    wanted = entries.as_names(names, "names")
+    wanted = as_names(names, "names")
     prices = {feature.name: feature for feature in model.features}
     missing = [name for name in wanted if name not in prices]
     if missing:

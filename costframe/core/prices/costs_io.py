@@ -15,7 +15,7 @@ from costframe.core.cells import unguard
 from costframe.core.errors import CostModelError, format_count, printable, shown
 from costframe.core.files import write_atomically
 from costframe.core.numerals import Spelling, find_spelling, is_numeral, looks_numeric
-from costframe.core.prices.entries import BARE, check_different, entry_path
+from costframe.core.prices.entry_checks import BARE, check_different, entry_path
 
 # A name of 32 parts and more; tomllib takes time and memory quadratic in their number.
 _LONG_CHAIN = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){31}""")

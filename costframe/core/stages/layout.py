@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8, U8
-from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.node_layout import (
     COLUMN_AT,
     COLUMN_BITS,
@@ -23,6 +23,7 @@ from costframe.core.learners.node_layout import (
     NodeLayout,
     lay_out_nodes,
 )
+from costframe.core.learners.opaque_learner import OpaqueLearner
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable, ranges
 from costframe.core.prices.exact_prices import as_multiples
 from costframe.core.stages.stages import Route, Stage

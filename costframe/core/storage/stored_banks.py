@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from costframe.core.arrays import F8
 from costframe.core.errors import StorageError
-from costframe.core.learners.bank import OpaqueLearner, WeakLearnerBank
+from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.opaque_learner import OpaqueLearner
 from costframe.core.learners.tree_table import OPAQUE, TreeTable
 from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, check_range, fields_of
 from costframe.core.storage.stored_card import build_labels, store_labels

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import F8
 from costframe.core.errors import CostModelError, ParameterError
-from costframe.core.prices.error_prices import DecisionPrices, ErrorPrices
+from costframe.core.prices.decision_prices import DecisionPrices
+from costframe.core.prices.error_prices import ErrorPrices
 from costframe.core.prices.limits import names_of
 from costframe.core.stages.ends import Ends, likeliest_place
 from costframe.core.tables.as_given import as_doubles
