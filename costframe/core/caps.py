@@ -21,6 +21,13 @@ from costframe.core.stages.run_stages import mean_outputs, predict_rows
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer, Route
 
+COPIES = 2  # caps to try on each row
+KNOTS = (0.0, 0.2, 0.5, 1.0)
+PRIOR = 1.0  # weight, in rows, of the map that changes nothing
+MOST_STEPS = 60
+_ROUNDING = 1e-12  # of the largest value: smaller spreads are rounding
+_LARGEST = 1e100  # larger scores, whose squares overflow, are left out
+
 
 def walk_under_limits(
     tree: StageModel,
@@ -58,14 +65,6 @@ def walk_under_limits(
 
     over_chunks(chunk, len(X), n_jobs)
     return found
-
-
-COPIES = 2  # caps to try on each row
-KNOTS = (0.0, 0.2, 0.5, 1.0)
-PRIOR = 1.0  # weight, in rows, of the map that changes nothing
-MOST_STEPS = 60
-_ROUNDING = 1e-12  # of the largest value: smaller spreads are rounding
-_LARGEST = 1e100  # larger scores, whose squares overflow, are left out
 
 
 def fit_fallbacks(tree: StageModel, rows: FallbackRows, cost: Callable[[F8, CostModel], F8]) -> Fallbacks:

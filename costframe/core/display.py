@@ -9,6 +9,8 @@ from html import escape
 from costframe.core.errors import printable
 
 _NOTHING = 1e-9  # a share that is rounding, not a saving
+_CELL = "border:0;border-bottom:1px solid;border-color:color-mix(in srgb,currentColor 25%,transparent);padding:2px 10px"
+_KNOWN = 0.05  # least share of the work that allows an estimate of the time left
 
 
 def format_cost(value: float | None) -> str:
@@ -57,9 +59,6 @@ def compare_cost(paid: float, full: float) -> str:
     return f"{saving(paid, full)} less than" if paid < full else f"{paid / full - 1:.0%} more than"
 
 
-_CELL = "border:0;border-bottom:1px solid;border-color:color-mix(in srgb,currentColor 25%,transparent);padding:2px 10px"
-
-
 def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], bold: int | None = None) -> str:
     """Return a table with a caption; its first column is of names, the others are of numbers, and one row is bold."""
     head = _row("th", header)
@@ -83,9 +82,6 @@ def _row(tag: str, cells: Sequence[str], *, bold: bool = False) -> str:
 
 def _text(text: str) -> str:
     return escape(printable(text))
-
-
-_KNOWN = 0.05  # least share of the work that allows an estimate of the time left
 
 
 def time_left(seconds: float, share: float) -> str:

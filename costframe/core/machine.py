@@ -29,6 +29,9 @@ _lock = Lock()
 _limit: ContextVar[int | None] = ContextVar("_limit", default=None)  # for work that names no number
 os.register_at_fork(after_in_child=_pools.clear)  # a child inherits no threads
 
+_LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"  # of a container
+_UNKNOWN = 8 << 30  # where the system does not say
+
 
 def thread_count(n_jobs: int | None = None) -> int:
     """Return the number of threads for `n_jobs`; None is that of `limit_threads`, else all cores, as for -1."""
@@ -147,10 +150,6 @@ def _submit(function: Callable[[], None], size: int, count: int, helpers: list[F
         while len(helpers) < count and len(busy) < size:
             helpers.append(pool.submit(function))
             busy.append(helpers[-1])
-
-
-_LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"  # of a container
-_UNKNOWN = 8 << 30  # where the system does not say
 
 
 def memory_size() -> int:

@@ -21,18 +21,6 @@ _APOSTROPHES = "'\u2019"
 _MINUS = "\u2212"
 _SIGN = rf"[+\-{_MINUS}]?"
 _WORDS = r"[iI][nN][fF](?:[iI][nN][iI][tT][yY])?"
-
-
-def _number(decimal: str) -> re.Pattern[str]:
-    """Return a pattern of the numbers with this decimal sign; of thousands, all groups have the same sign."""
-    d = re.escape(decimal)
-    group = (
-        rf"[1-9]\d{{0,2}}(?P<sign>[{_OTHER[decimal]}{_BLANKS}{_APOSTROPHES}])\d{{3}}(?:(?P=sign)\d{{3}})*(?:{d}\d*)?"
-    )
-    return re.compile(rf"{_SIGN}(?:{group}|(?:\d+(?:{d}\d*)?|{d}\d+)(?:[eE][+-]?\d+)?|{_WORDS})", re.ASCII)
-
-
-_NUMBER = {decimal: _number(decimal) for decimal in _OTHER}
 _EITHER = re.compile(rf"{_SIGN}[1-9]\d{{0,2}}([.,])\d{{3}}", re.ASCII)  # a number with decimals, or with thousands
 _LIST = re.compile(r"([1-9]\d?),([1-9]\d?)", re.ASCII)  # a number, or a list of two
 _GROUPED = re.compile(rf"\d([{_BLANKS}{_APOSTROPHES}])\d", re.ASCII)
@@ -46,6 +34,18 @@ _FOREIGN = str.maketrans(
     {"\u066b": ".", "\u066c": None, "\uff0e": "."} | dict.fromkeys("\u2010\u2011\u2013\u2014\ufe63\uff0d", "-")
 )
 _NAMES = {" ": "blanks", "'": "apostrophes", ".": "points", ",": "commas"}
+
+
+def _number(decimal: str) -> re.Pattern[str]:
+    """Return a pattern of the numbers with this decimal sign; of thousands, all groups have the same sign."""
+    d = re.escape(decimal)
+    group = (
+        rf"[1-9]\d{{0,2}}(?P<sign>[{_OTHER[decimal]}{_BLANKS}{_APOSTROPHES}])\d{{3}}(?:(?P=sign)\d{{3}})*(?:{d}\d*)?"
+    )
+    return re.compile(rf"{_SIGN}(?:{group}|(?:\d+(?:{d}\d*)?|{d}\d+)(?:[eE][+-]?\d+)?|{_WORDS})", re.ASCII)
+
+
+_NUMBER = {decimal: _number(decimal) for decimal in _OTHER}
 
 
 @frozen

@@ -15,6 +15,8 @@ from costframe import engine
 from costframe.core.arrays import F8, I8
 from costframe.core.workers import ALONE, Workers
 
+_BITS = 20
+
 
 def exact_digits(values: F8) -> I8:
     """Return the sum of doubles, (n,), digit by digit: int64 (DIGITS + 3,); digits of parts add up."""
@@ -68,9 +70,6 @@ def on_grid(values: F8, workers: Workers = ALONE) -> tuple[F8, float]:
     bits = min(53 - workers.count_all(len(values)).bit_length(), 52)
     unit = math.ldexp(1.0, max(math.frexp(largest)[1] - bits, -1022))
     return np.rint(values / unit) * unit, unit
-
-
-_BITS = 20
 
 
 class AccurateSums:

@@ -31,6 +31,17 @@ COSTS = CostModel.from_dict({
 })  # fmt: skip
 """Prices of the table's features. The blood draw is shared; the scan needs a scanner, which needs a visit."""
 
+QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
+"""Default settings of estimators that have them: a few learners are enough for every law."""
+LAWS: dict[str, Law] = {}
+KINDS = {
+    "classifier-2": ("classification", 2),
+    "classifier-3": ("classification", 3),
+    "regressor": ("regression", 0),
+    "ranker": ("ranking", 0),
+}
+"""Task and number of classes of each kind of estimator, by its name in expected failures and tests."""
+
 
 @frozen(eq=False)
 class Table:
@@ -89,10 +100,6 @@ def _labels(task: str, n_classes: int, signal: F8) -> NDArray[Any]:
     return codes if task == "classification" else codes.astype(np.float64)
 
 
-QUICK = {"n_estimators": 20, "min_samples_leaf": 5, "random_state": 0}
-"""Default settings of estimators that have them: a few learners are enough for every law."""
-
-
 @frozen
 class Law:
     """A law.
@@ -114,9 +121,6 @@ class Law:
     compares_fits: bool = False
 
 
-LAWS: dict[str, Law] = {}
-
-
 def law(check: Callable[[Case], None]) -> Callable[[Case], None]:
     """Make a function a law; its docstring says what the law protects."""
     name, text = check.__name__, check.__doc__
@@ -131,15 +135,6 @@ def law_of_fits(check: Callable[[Case], None]) -> Callable[[Case], None]:
     law(check)
     LAWS[check.__name__] = evolve(LAWS[check.__name__], compares_fits=True)
     return check
-
-
-KINDS = {
-    "classifier-2": ("classification", 2),
-    "classifier-3": ("classification", 3),
-    "regressor": ("regression", 0),
-    "ranker": ("ranking", 0),
-}
-"""Task and number of classes of each kind of estimator, by its name in expected failures and tests."""
 
 
 @define(eq=False)

@@ -23,6 +23,10 @@ from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.stages import Answer
 from costframe.core.stages.stops import PlanLayout
 
+_listed = lru_cache(1024)(lambda features: tuple(members(features)))
+_NONE, _NO_OPAQUE, _NO_WAYS = np.empty(0), np.empty((0, 0)), np.empty((0, 0), np.int32)
+MOST_STEPS = 1024  # sets of paid items whose steps are kept
+
 
 class PlannedState(NamedTuple):
     """A row on its way from stop to stop."""
@@ -42,13 +46,6 @@ class PlannedState(NamedTuple):
         stop, _, why, _, status = unpack_from("5q", row)
         missing = plan.sets[stop] & ~have if status in (Place.PAYS, Place.WAITS) else 0
         return cls(row, paid, have, stop, why, _listed(missing))
-
-
-_listed = lru_cache(1024)(lambda features: tuple(members(features)))
-_NONE, _NO_OPAQUE, _NO_WAYS = np.empty(0), np.empty((0, 0)), np.empty((0, 0), np.int32)
-
-
-MOST_STEPS = 1024  # sets of paid items whose steps are kept
 
 
 class PlannedWay:

@@ -21,6 +21,7 @@ from costframe.core.stages.layout import StageLayout
 from costframe.core.stages.run_stages import LeftOutputs
 
 _WORD, _SPARE = 64, 2  # bits of a word, and those that a sum of four totals takes beyond those of one
+_NO_MAPS = np.empty(0), np.empty((0, 0)), np.empty((0, 0))
 
 
 @frozen(eq=False)
@@ -67,9 +68,6 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
         most=words(most),
     )
     return Bill(exact, total, n_words, packed)
-
-
-_NO_MAPS = np.empty(0), np.empty((0, 0)), np.empty((0, 0))
 
 
 class CappedLayout(NamedTuple):

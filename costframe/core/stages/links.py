@@ -11,6 +11,19 @@ from attrs import Attribute, field, frozen
 from costframe.core.arrays import F8
 from costframe.core.errors import StageError, shown
 
+LINKS = ("identity", "sigmoid", "softmax", "ranked", "exp", "softplus", "signed-square", "step", "isolation")
+_SAFE = 700.0  # scores nearer to zero overflow in no link
+SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
+_OF_EACH: Mapping[str, Callable[[Any], Any]] = {
+    "sigmoid": lambda s: 1.0 / (1.0 + np.exp(-s)),
+    "exp": np.exp,
+    "softplus": lambda s: np.logaddexp(0.0, s),
+    "signed-square": lambda s: s * np.abs(s),
+    "step": lambda s: s > 0,
+    "isolation": lambda s: -np.exp2(-s),
+}
+BLEND_LINKS = (*(link for link in LINKS if link != "ranked"), "normalized", "shares", "knots")
+
 
 def as_reals(values: object, name: str, ndim: int) -> F8:
     """Return finite numbers as a read-only array of `ndim` dimensions, one or two; refuse others."""
@@ -59,12 +72,6 @@ def as_temperature(values: Any) -> float:
     if temperature <= 0:
         raise StageError(f"temperature: expected a positive number, got {temperature:g}")
     return temperature
-
-
-LINKS = ("identity", "sigmoid", "softmax", "ranked", "exp", "softplus", "signed-square", "step", "isolation")
-
-_SAFE = 700.0  # scores nearer to zero overflow in no link
-SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
 
 
 def squeeze(table: F8) -> F8:
@@ -116,16 +123,6 @@ def agree_with_scores(predictions: F8, scores: F8, cut: float, half: float) -> F
     return predictions
 
 
-_OF_EACH: Mapping[str, Callable[[Any], Any]] = {
-    "sigmoid": lambda s: 1.0 / (1.0 + np.exp(-s)),
-    "exp": np.exp,
-    "softplus": lambda s: np.logaddexp(0.0, s),
-    "signed-square": lambda s: s * np.abs(s),
-    "step": lambda s: s > 0,
-    "isolation": lambda s: -np.exp2(-s),
-}
-
-
 def _ranked(scores: F8, level: float) -> F8:
     """Return level + s / (2 (1 + |s|)), within a half of the level.
 
@@ -140,9 +137,6 @@ def log_odds(predictions: F8) -> F8:
     """Return scores of predictions with different links: clipped log(p), or log(p / (1 - p)) for one output."""
     p = np.clip(predictions, SMALLEST, 1.0 - SMALLEST)
     return np.log(p) - np.log1p(-p) if p.shape[1] == 1 else np.log(p)
-
-
-BLEND_LINKS = (*(link for link in LINKS if link != "ranked"), "normalized", "shares", "knots")
 
 
 def _width(value: Any) -> int:

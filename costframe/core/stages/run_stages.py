@@ -20,6 +20,11 @@ from costframe.core.stages.fallbacks import Fallbacks
 from costframe.core.stages.layout import StageLayout, lay_out
 from costframe.core.stages.stages import Answer
 
+ACQUISITIONS = ("path", "learner")
+NO_MARKS = engine.Marks(engine.SCORES, False, np.empty((0, 1), np.uint64), np.empty(0))
+_CELLS = 1 << 24  # of a table of rows and trees
+_LEAF = 1e-6  # weight of each leaf, for nodes that no row reaches
+
 
 class StageRunner:
     """A chunk of rows under evaluation, with the opaque outputs and reading marks that stages share."""
@@ -94,12 +99,6 @@ def predict_rows(layout: StageLayout, X: F8, n_jobs: int | None) -> tuple[F8, I8
     return scores, exits
 
 
-ACQUISITIONS = ("path", "learner")
-
-
-NO_MARKS = engine.Marks(engine.SCORES, False, np.empty((0, 1), np.uint64), np.empty(0))
-
-
 def check_acquisition(acquisition: str) -> None:
     """Refuse a value other than "path" and "learner"."""
     check_choice("acquisition", acquisition, ACQUISITIONS)
@@ -113,10 +112,6 @@ def marks_for(layout: StageLayout, prices: PriceArrays, acquisition: str) -> eng
     if prices.spends:
         spent = path_prices(nodes.parent, nodes.feature, prices.comparisons[1][layout.used])
     return engine.Marks(engine.SPENDING if prices.spends else engine.READS, by_path, masks, spent)
-
-
-_CELLS = 1 << 24  # of a table of rows and trees
-_LEAF = 1e-6  # weight of each leaf, for nodes that no row reaches
 
 
 @frozen(eq=False)

@@ -138,6 +138,7 @@ def _first(chosen: B1) -> int | None:
 CHECKS: dict[str, Callable[[Column, Column], int | None]] = {"known": _find_unknown, "within": _find_outside}
 """Checks of one column, by name: they make no column, and return the first row that they refuse."""
 
+# how each other operation makes its columns, by name
 _OTHERS: dict[str, Callable[[Sequence[Column], Column, int], list[Column]]] = {
     "constant": _constant, "doubles": _doubles, "product": _product, "lookup": _lookup, "replace": _replace,
     "bin": _bin, "linear": _linear,
