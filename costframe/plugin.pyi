@@ -14,9 +14,9 @@ from costframe.core.cost.accounts import Account as Account
 from costframe.core.cost.expected import ExpectedCost as ExpectedCost
 from costframe.core.cost.groups import PricedGroups as PricedGroups
 from costframe.core.cost.report import CostReport as CostReport
-from costframe.core.cost.row_charges import Charges as Charges
-from costframe.core.cost.row_charges import sum_charges as sum_charges
 from costframe.core.cost.sampled_prices import SampledPrices as SampledPrices
+from costframe.core.cost.totals import Charges as Charges
+from costframe.core.cost.totals import sum_charges as sum_charges
 from costframe.core.errors import BankError as BankError
 from costframe.core.errors import CostframeError as CostframeError
 from costframe.core.errors import CostModelError as CostModelError

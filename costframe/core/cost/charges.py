@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.caps import walk_under_limits
-from costframe.core.cost.row_charges import Charges, sum_charges
+from costframe.core.cost.totals import Charges, sum_charges
 from costframe.core.learners.bits import bits_of
 from costframe.core.machine import CHUNK, over_chunks
 from costframe.core.prices.needs import Needs

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_flag, check_number
 from costframe.core.cost.report import CostReport
-from costframe.core.cost.row_charges import Charges
+from costframe.core.cost.totals import Charges
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, shown
 from costframe.core.prices.limits import as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition

@@ -10,8 +10,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.arrays import B1, F8, I8
-from costframe.core.cost.row_charges import Charges
-from costframe.core.cost.totals import Totals
+from costframe.core.cost.totals import Charges, Totals
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count
 from costframe.core.prices.price_arrays import PriceArrays

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from costframe import engine
 from costframe.core.arrays import F8
 from costframe.core.cost.charges import charge_masks
-from costframe.core.cost.row_charges import Charges
+from costframe.core.cost.totals import Charges
 from costframe.core.errors import ParameterError, shown
 from costframe.core.gains import Gains
 from costframe.core.predictors.fitted import FittedEstimator, what_is

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from costframe.core.arrays import F8
 from costframe.core.checks import check_choice
-from costframe.core.cost.row_charges import Charges
+from costframe.core.cost.totals import Charges
 from costframe.core.gains import as_shares, gain_shares
 from costframe.core.predictors.fitted import FittedEstimator, as_predictor
 from costframe.core.predictors.predictor import Predictor

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import B1, F8
 from costframe.core.checks import check_number
-from costframe.core.cost.row_charges import Charges
+from costframe.core.cost.totals import Charges
 from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown
 from costframe.core.gains import Gains
 from costframe.core.predictors.inquiry import Inquiry

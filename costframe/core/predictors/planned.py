@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_number
-from costframe.core.cost.row_charges import Charges
+from costframe.core.cost.totals import Charges
 from costframe.core.errors import StageError, format_count
 from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.arrays import F8, I8
-from costframe.core.cost.row_charges import Charges, sum_charges
+from costframe.core.cost.totals import Charges, sum_charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.machine import over_chunks
 from costframe.core.predictors.planned_terms import PaidSets, Place, PlanTerms

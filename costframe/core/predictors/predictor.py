@@ -15,7 +15,7 @@ from costframe.core.arrays import F8
 from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import CostReport
-from costframe.core.cost.row_charges import Charges
+from costframe.core.cost.totals import Charges
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count, quote_names, shown
 from costframe.core.gains import Gains

@@ -14,7 +14,7 @@ from attrs import define, evolve
 from numpy.typing import ArrayLike
 
 from costframe.core.arrays import F8
-from costframe.core.cost.row_charges import Charges
+from costframe.core.cost.totals import Charges
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.gains import Gains
 from costframe.core.predictors.inquiry import Inquiry

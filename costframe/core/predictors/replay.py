@@ -9,7 +9,7 @@ import numpy as np
 from costframe.core.arrays import F8
 from costframe.core.cost.expected import stack_values
 from costframe.core.cost.latency import Clock
-from costframe.core.cost.row_charges import Charges
+from costframe.core.cost.totals import Charges
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.walker import Walker
 from costframe.core.stages.ends import Ends, likeliest_places

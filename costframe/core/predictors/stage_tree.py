@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from costframe.core.arrays import F8, I8
 from costframe.core.caps import walk_under_limits
 from costframe.core.cost.charges import charge_tree
-from costframe.core.cost.row_charges import Charges
+from costframe.core.cost.totals import Charges
 from costframe.core.errors import StageError, format_count, shown
 from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
