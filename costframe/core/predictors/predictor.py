@@ -198,8 +198,7 @@ class Predictor(ABC):
             Threads; None uses all cores. The result does not depend on it.
         """
         card, terms = self.card, self.table_terms(costs, tradeoff, max_cost, unavailable, n_jobs)
-        rows = as_rows(X, card.feature_names, card.categories, self.used_features)
-        return self.evaluate(rows, terms).predictions
+        return self.evaluate(as_rows(X, card.feature_names, card.categories, self.used_features), terms).predictions
 
     def decision_function(self, X: Any, **asked: Any) -> F8:
         """Score rows, before the link: float64 (rows,) or (rows, K); further arguments as for `predict`.
