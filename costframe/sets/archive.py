@@ -154,12 +154,12 @@ class SetArchive:
 
     def front(self) -> list[FeatureSet]:
         """List the non-dominated sets by loss and cost, by ascending cost."""
-        kept: list[FeatureSet] = []
+        front: list[FeatureSet] = []
         least = _NOTHING * self.constant
-        for each in sorted(self.found.values(), key=lambda one: (one.cost, one.loss, len(one.features))):
-            if not kept or each.loss < kept[-1].loss - least:
-                kept.append(each)
-        return kept
+        for tried in sorted(self.found.values(), key=lambda tried: (tried.cost, tried.loss, len(tried.features))):
+            if not front or tried.loss < front[-1].loss - least:
+                front.append(tried)
+        return front
 
     def held_out(self, features: frozenset[int]) -> HeldOutPredictions:
         """Return all rows with out-of-fold predictions by quick fits on a set."""
@@ -187,17 +187,17 @@ class SetArchive:
 
         Steps up from the empty set would be slow with many features, and would miss features that help only together.
         """
-        each = self.found[frozenset(range(len(self.gain)))]
-        while each.cost > _LOWEST * self.prices.full:
-            columns = np.array(sorted(each.features))
-            share = self.prices.shares(each.features)[columns]
+        current = self.found[frozenset(range(len(self.gain)))]
+        while current.cost > _LOWEST * self.prices.full:
+            columns = np.array(sorted(current.features))
+            share = self.prices.shares(current.features)[columns]
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # prices may be denormal numbers
-                order = columns[np.argsort(np.where(share > 0, each.gains / share, np.inf), kind="stable")].tolist()
-            limit, of_set = _STEP * each.cost, self.prices.of_set
+                order = columns[np.argsort(np.where(share > 0, current.gains / share, np.inf), kind="stable")].tolist()
+            limit, of_set = _STEP * current.cost, self.prices.of_set
             fewer = bisect_left(range(1, len(order)), x=True, key=lambda count: of_set(order[count:]) <= limit) + 1
             features = frozenset(order[fewer:])
             self.try_sets([features])
-            each = self.found[features]
+            current = self.found[features]
 
     def try_sets(self, sets: Iterable[frozenset[int]]) -> None:
         """Fit on each set that was not tried before."""
@@ -232,17 +232,17 @@ class SetArchive:
         each_per_cost = single / (self.prices.added_prices(features) / full + _FLOOR)
         by_cost = sorted(rest, key=lambda f: -each_per_cost[f])[:_PER_COST]
         by_gain = sorted(rest, key=lambda f: -single[f])[:_MOST_GAIN]
-        found = [features | {f} for f in dict.fromkeys([*by_cost, *by_gain])]
-        found += [features | pair for pair in self._pairs(features, per_cost)]
+        neighbors = [features | {f} for f in dict.fromkeys([*by_cost, *by_gain])]
+        neighbors += [features | pair for pair in self._pairs(features, per_cost)]
         bundles = [new for bundle in self.prices.bundles() if (new := bundle - features)]
         if len(bundles) > _BUNDLES:
             bundles = sorted(bundles, key=lambda new: -per_cost(new, sum(single[f] for f in new)))[:_BUNDLES]
         for new in bundles:
             best = sorted(new, key=lambda f: -each_per_cost[f])
-            found += [features | new, features | set(best[: max(1, len(new) // 3)])]
+            neighbors += [features | new, features | set(best[: max(1, len(new) // 3)])]
         used = features.intersection(np.flatnonzero(np.diagonal(self.gain)).tolist()) or features
         per_saved = single / (self.prices.saved_prices(used) / full + _FLOOR / 2)
-        return [*found, used, *(used - {f} for f in sorted(used, key=lambda f: per_saved[f])[:_FEWER])]
+        return [*neighbors, used, *(used - {f} for f in sorted(used, key=lambda f: per_saved[f])[:_FEWER])]
 
     def _pairs(
         self, features: frozenset[int], per_cost: Callable[[frozenset[int], float], float]

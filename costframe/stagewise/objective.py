@@ -85,8 +85,8 @@ def slopes_at(
     through = outcome.flow.score_gradient(at_exit, on_arrival)[:, nodes]
     by_score = np.empty((len(rows.target), len(nodes), tree.intercept.shape[1]))
     for place, node in enumerate(nodes):
-        own = (rows.loss_weight * counted[:, node])[:, np.newaxis] * loss.slope(outcome.scores[:, node], rows.target)
-        by_score[:, place] = own + np.outer(through[:, place], tree.direction[node])
+        direct = (rows.loss_weight * counted[:, node])[:, np.newaxis] * loss.slope(outcome.scores[:, node], rows.target)
+        by_score[:, place] = direct + np.outer(through[:, place], tree.direction[node])
     width = by_score.shape[1:]
     flat = by_score.reshape(-1, width[0] * width[1])
     weights = np.moveaxis(rows.rmatvec(flat).reshape(-1, *width), 0, 1)
@@ -180,10 +180,10 @@ class RelaxedObjective:
             at_exit, on_arrival = losses, np.outer(rows.share, priced.reach)
         else:
             at_exit, on_arrival = np.outer(rows.share, priced.share), losses
-        found = slopes_at(np.array([node]), tree, rows, self.loss, outcome, counted, at_exit, on_arrival)
-        found.weights[0] += priced.weights[node]
-        found.weights[0] += self.l1[node] * tree.weights[node] / z.weights[node][:, np.newaxis]
-        return value, found
+        slopes = slopes_at(np.array([node]), tree, rows, self.loss, outcome, counted, at_exit, on_arrival)
+        slopes.weights[0] += priced.weights[node]
+        slopes.weights[0] += self.l1[node] * tree.weights[node] / z.weights[node][:, np.newaxis]
+        return value, slopes
 
     def curvature(self, z: Auxiliaries, outcome: ScoredRows, node: int) -> F8:
         """Return the bound's second derivatives by a node's weights, without those of the loss: float64 (C,)."""

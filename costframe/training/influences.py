@@ -30,8 +30,8 @@ def _mean_of(loss: Callable[[Any, Any], Any]) -> Influence:
     """Return the influences on minus the mean of a loss of labels and predictions."""
 
     def moved(y: Any, p: F8, weight: F8) -> F8:
-        each = np.asarray(loss(y, p), np.float64)
-        return np.asarray(-weight * (each - np.average(each, weights=weight)) / weight.sum(), np.float64)
+        losses = np.asarray(loss(y, p), np.float64)
+        return np.asarray(-weight * (losses - np.average(losses, weights=weight)) / weight.sum(), np.float64)
 
     return moved
 
@@ -76,7 +76,9 @@ def group_alike(y: NDArray[Any], p: F8, *, of_classes: bool, labels_only: bool) 
         shown = guesses(p)
     elif of_classes and shown.ndim == 1:
         ranks = [np.sort(shown[y == k]) for k in (0, 1)]
-        below = [np.searchsorted(each, shown, side) / max(len(each), 1) for each in ranks for side in ("left", "right")]
+        below = [
+            np.searchsorted(ranked, shown, side) / max(len(ranked), 1) for ranked in ranks for side in ("left", "right")
+        ]
         shown = np.floor(np.minimum(np.mean(below, axis=0), 1 - 1e-9) * PARTS / 2)
     return np.unique(np.column_stack([y, shown]), axis=0, return_inverse=True)[1].ravel()
 
@@ -99,9 +101,9 @@ def jackknife(score: Callable[[I8], float], kinds: I8, weight: F8, units: I8 | N
     for number in range(int(part.max(initial=-1)) + 1):
         chosen = np.flatnonzero(part == number)
         left_out = chosen[:: max(2, 2 * PARTS * len(chosen) // len(rows))] if alike else chosen
-        kept = np.delete(rows, left_out)
+        remaining = np.delete(rows, left_out)
         try:
-            lost = (whole - score(kept)) * weight[kept].sum() / total
+            lost = (whole - score(remaining)) * weight[remaining].sum() / total
         except DataError:  # a class has no other row
             continue
         if alike:
@@ -148,8 +150,8 @@ def influence(
         return score.influence(y, p, weight, qid)
     given = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64)
     if str(name) in {"roc_auc", "roc_auc_ovr"} and p.ndim == 2 and p.shape[1] > 2:  # the mean over classes
-        each = [influence("roc_auc", (y == k).astype(int), column, weight) for k, column in enumerate(p.T)]
-        return np.asarray(np.mean(each, axis=0), np.float64)
+        by_class = [influence("roc_auc", (y == k).astype(int), column, weight) for k, column in enumerate(p.T)]
+        return np.asarray(np.mean(by_class, axis=0), np.float64)
     exact = INFLUENCES.get(SHORT_NAMES.get(str(name), str(name)))
     if isinstance(score, LibraryScore) and isinstance(score.scorer, ErrorCosts):
         exact = _mean_of(score.scorer.of_rows)

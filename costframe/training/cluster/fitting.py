@@ -92,8 +92,8 @@ def _find_categories(estimator: Any, X: Any) -> CategoricalColumns | None:
     if not category_columns(X) and getattr(estimator, "categorical_features", None) is None:
         return dates if dates.categories else None
     (parts,) = blocks(X)
-    found = [estimator._find_categorical(part.compute()) for part in parts]  # noqa: SLF001 - of its own package
-    columns: CategoricalColumns = found[0].with_labels([each.categories for each in found])
+    by_part = [estimator._find_categorical(part.compute()) for part in parts]  # noqa: SLF001 - of its own package
+    columns: CategoricalColumns = by_part[0].with_labels([columns_of_part.categories for columns_of_part in by_part])
     return columns.with_dates(dates.categories, columns.names) if dates.categories else columns  # type: ignore[arg-type]
 
 
@@ -155,10 +155,10 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
         raise DataError(f"client: has no effect on rows in memory, got X of type {kind}; give dask collections")
     if valid["X_val"] is None or valid["y_val"] is None:
         estimator._validation(*valid.values())  # noqa: SLF001 - refuses all but None
-    own = estimator.get_params(deep=False)
+    parameters = estimator.get_params(deep=False)
     if (client := _checked(client)) is None:
         fitted = fit_alone(_blank(estimator), train, valid)
-        vars(estimator).update({name: value for name, value in fitted.items() if name not in own})
+        vars(estimator).update({name: value for name, value in fitted.items() if name not in parameters})
         return
     fit = _Fit(estimator, client, cluster_timeout(), train, None if valid["X_val"] is None else valid)
     try:
@@ -169,7 +169,7 @@ def fit_on_cluster(estimator: Any, client: Any, train: Mapping[str, Any], valid:
         if fit.client.status == "running":
             raise
         raise WorkersError(f"client: was closed, or lost its scheduler, in the fit: {error}") from error
-    vars(estimator).update({name: value for name, value in fitted.items() if name not in own})
+    vars(estimator).update({name: value for name, value in fitted.items() if name not in parameters})
 
 
 def _blank(estimator: Any) -> Any:

@@ -223,10 +223,10 @@ def _first_error(tasks: Mapping[str, Any]) -> BaseException | None:
     """Return the error of a task, of several the first that is not for the end of another worker."""
     from distributed.scheduler import KilledWorker
 
-    found = [task.exception() for task in tasks.values() if task.done()]
+    exceptions = [task.exception() for task in tasks.values() if task.done()]
     errors = [
         LostWorkerError(f"workers: one was lost in the training: {error}") if isinstance(error, KilledWorker) else error
-        for error in found
+        for error in exceptions
         if error is not None
     ]
     return min(errors, key=lambda error: isinstance(error, WorkersError), default=None)
