@@ -44,7 +44,7 @@ def check_kind(name: str, role: str, kind: Any) -> Any:
     return kind
 
 
-def check_functions(result: Mapping[str, Any]) -> dict[str, Any]:
+def check_named_functions(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return a plugin's functions by name; a TypeError refuses anything that cannot be called."""
     entries = dict(result)
     for name, function in entries.items():

@@ -16,8 +16,8 @@ from costframe.core.errors import CostframeError, PluginError, shown
 from costframe.core.plugins.entries import (
     TASKS,
     check_algorithms,
-    check_functions,
     check_kind,
+    check_named_functions,
     class_name,
     one_line,
     plugin_title,
@@ -51,8 +51,8 @@ class Registry:
         titled = {plugin_title(point): point for point in points}
         plugins = registry._collect("costframe_algorithms", registry.algorithms, check_algorithms)
         registry.owners.update((name, titled[first]) for name, (first, *_) in plugins.items())
-        registry._collect("costframe_datasets", registry.datasets, check_functions)
-        registry._collect("costframe_sources", registry.sources, check_functions)
+        registry._collect("costframe_datasets", registry.datasets, check_named_functions)
+        registry._collect("costframe_sources", registry.sources, check_named_functions)
         return registry
 
     def algorithm(self, name: str) -> Algorithm:
