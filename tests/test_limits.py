@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import config_context
+from sklearn.pipeline import make_pipeline
 from test_walks import CAPS, QUIET, fine_prices
 
 import costframe as cf
@@ -292,3 +294,26 @@ def test_an_infinite_cap_is_none():
 def test_limits_that_do_not_fit_are_refused(limits, words):
     with pytest.raises(CostframeError, match=words):
         model(0).cost(ROW, **limits)
+
+
+def test_estimators_take_limits_as_metadata_of_scikit_learn_and_refuse_none_as_their_predictors_do():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = cf.MiserClassifier([1.0, 2.0], tradeoff=0.0, n_estimators=5)
+    with config_context(enable_metadata_routing=True):
+        asks = model.set_predict_request(max_cost=True).set_predict_proba_request(max_cost=True, unavailable=True)
+        chain = make_pipeline(asks.set_decision_function_request(max_cost=True)).fit(X, (X.sum(1) > 0).astype(int))
+        assert np.array_equal(chain.predict(X, max_cost=1.0), chain[-1].predict(X, max_cost=1.0))
+        assert len(np.unique(chain.decision_function(X, max_cost=0.0))) == 1
+        assert len(np.unique(chain.predict_proba(X, max_cost=9.0, unavailable=["x0", "x1"])[:, 1])) == 1
+    fitted = chain[-1]
+    for asked in (
+        fitted.predict,
+        fitted.predict_proba,
+        fitted.decision_function,
+        fitted.cost,
+        fitted.predictor_.predict,
+    ):
+        with pytest.raises(CostframeError, match="unavailable: expected names of features and resources, got None"):
+            asked(X, unavailable=None)
+    with pytest.raises(ParameterError, match="acquisition: expected 'path' or 'learner', got None"):
+        fitted.cost(X, acquisition=None)

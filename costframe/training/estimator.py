@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,23 +39,29 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     kind = "classifier"
 
     @by_partition
-    def predict_proba(self, X: Any, **asked: Any) -> F8:
+    def predict_proba(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
+    ) -> F8:
         """Return class probabilities: float64 (rows, K)."""
-        return both_classes(self._ask("predict", X, asked))
+        return both_classes(self._ask("predict", X, max_cost=max_cost, unavailable=unavailable, **of_plan))
 
     @by_partition
-    def decision_function(self, X: Any, **asked: Any) -> F8:
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
+    ) -> F8:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
-        return one_margin(self._ask("decision_function", X, asked))
+        return one_margin(self._ask("decision_function", X, max_cost=max_cost, unavailable=unavailable, **of_plan))
 
     @by_partition
-    def predict(self, X: Any, **asked: Any) -> NDArray[Any]:
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
+    ) -> NDArray[Any]:
         """Return the class of each row: of least expected error cost where prices have errors, else the likeliest.
 
         Other `costs` decide by their errors.
         """
         check_is_fitted(self, "predictor_")
-        return self._ask("labels", X, asked)
+        return self._ask("labels", X, max_cost=max_cost, unavailable=unavailable, **of_plan)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy."""
@@ -136,7 +142,7 @@ class CostAwareRanker(CostAwareEstimator):
         rows = self._read(X)
         queries = None if qid is None else check_queries(qid, len(rows), "qid")
         grades = self._encode(y, len(rows), "y", first=False)
-        return ndcg_at_5(grades, self._ask("predict", rows, {}), None, queries)
+        return ndcg_at_5(grades, self._ask("predict", rows), None, queries)
 
     def _encode(self, y: ArrayLike, n_rows: int, name: str, *, first: bool) -> F8:
         del first

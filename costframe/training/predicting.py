@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
@@ -97,7 +98,9 @@ class Predicting(RowReader):
             )
 
     @by_partition
-    def predict(self, X: Any, **asked: Any) -> NDArray[Any]:
+    def predict(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
+    ) -> NDArray[Any]:
         """Return predictions, or scores of a ranking: float64 (rows,).
 
         Parameters
@@ -110,10 +113,13 @@ class Predicting(RowReader):
         costs, tradeoff : optional
             Prices, and loss accepted per unit of cost, in place of its own, for a plan.
         """
-        return self._ask("predict", X, asked)
+        return self._ask("predict", X, max_cost=max_cost, unavailable=unavailable, **of_plan)
 
-    def _ask(self, method: str, X: Any, asked: dict[str, Any]) -> F8:
-        """Call a method of the predictor for checked rows; any model decides its labels by other prices of errors."""
+    def _ask(self, method: str, X: Any, **asked: Any) -> F8:
+        """Call a method of the predictor for checked rows; any model decides its labels by other prices of errors.
+
+        Public methods name the limits in their signatures: scikit-learn routes no metadata to keywords without a name.
+        """
         rows, decide = self._read(X), {}
         if method == "labels" and (costs := asked.get("costs")) is not None:
             prices = CostModel.of(costs, self.predictor_.feature_names)
@@ -130,7 +136,7 @@ class Predicting(RowReader):
         return limit_threads(getattr(self, "n_jobs", None))
 
     def _check(self, asked: dict[str, Any], *further: str) -> dict[str, Any]:
-        """Return what is asked of rows without what is None; refuse unknown names, and what only a plan takes."""
+        """Return what is asked of rows; refuse unknown names, and what only a plan takes."""
         known = (*LIMITS, *further, *OF_PLANS)
         for name, value in asked.items():
             if name not in known:
@@ -140,4 +146,4 @@ class Predicting(RowReader):
                     f"{name}: expected None, for {type(self).__name__} was trained for its own prices and tradeoff and "
                     f"only a plan takes others when it predicts; got {shown(value)}"
                 )
-        return {name: value for name, value in asked.items() if value is not None}
+        return {name: value for name, value in asked.items() if value is not None or name not in OF_PLANS}
