@@ -17,6 +17,7 @@ from costframe import CostframeError, SteppedPredictor
 from costframe.core.caps import walk_under_limits
 from costframe.core.errors import StageError
 from costframe.core.learners.bits import word_count
+from costframe.core.predictors.inquiry import supply_inquiries
 from costframe.core.prices.exact_prices import exact
 from costframe.core.prices.ledger import Ledger
 from costframe.core.prices.limits import Limits
@@ -317,3 +318,18 @@ def test_estimators_take_limits_as_metadata_of_scikit_learn_and_refuse_none_as_t
             asked(X, unavailable=None)
     with pytest.raises(ParameterError, match="acquisition: expected 'path' or 'learner', got None"):
         fitted.cost(X, acquisition=None)
+
+
+def test_rows_of_a_plan_go_on_alone_after_they_went_together():
+    X = np.random.default_rng(3).normal(size=(400, 6))
+    y = (X[:, 0] + 0.5 * X[:, 1] * X[:, 2] - 0.3 * X[:, 4] > 0).astype(int)
+    plan = cf.PlannerClassifier([1.0, 2.0, 0.0, 3.0, 5.0, 1.5], tradeoff=0.01).fit(X[:200], y[:200]).predictor_
+    inquiries = [plan.inquire() for _ in X]
+    named = [dict(zip(plan.feature_names, row, strict=True)) for row in X]
+    first = [{name: row[name] for name in inquiry.needs} for inquiry, row in zip(inquiries, named, strict=True)]
+    assert supply_inquiries(inquiries, first) == [None] * len(X)
+    for inquiry, row in zip(inquiries, named, strict=True):
+        while inquiry.needs:
+            inquiry.supply({name: row[name] for name in inquiry.needs})
+    assert [inquiry.answer.value for inquiry in inquiries] == plan.predict(X).tolist()
+    assert {inquiry.answer.reason for inquiry in inquiries} == {"complete"}
