@@ -333,3 +333,13 @@ def test_rows_of_a_plan_go_on_alone_after_they_went_together():
             inquiry.supply({name: row[name] for name in inquiry.needs})
     assert [inquiry.answer.value for inquiry in inquiries] == plan.predict(X).tolist()
     assert {inquiry.answer.reason for inquiry in inquiries} == {"complete"}
+
+
+@pytest.mark.parametrize("name", sorted(set(cf.algorithms()) - {"stumps"}))
+def test_limits_of_every_estimator_can_be_routed(name):
+    algorithm, limits = cf.algorithms()[name], {"max_cost": True, "unavailable": True}
+    with config_context(enable_metadata_routing=True):
+        for kind in filter(None, (algorithm.classifier, algorithm.regressor)):
+            kind().set_predict_request(**limits)
+        if algorithm.classifier is not None:
+            algorithm.classifier().set_predict_proba_request(**limits).set_decision_function_request(**limits)

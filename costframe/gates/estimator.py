@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -159,9 +159,11 @@ class GatedClassifier(CostAwareClassifier):
         """Train the grid on checked data with validation rows, and check its other arguments."""
 
     @by_partition
-    def decision_function(self, X: Any, **asked: Any) -> F8:
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
+    ) -> F8:
         """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
-        scores = super().decision_function(X, **asked)
+        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **of_plan)
         tree = behind_preparation(self.predictor_)
         if not isinstance(tree, StageTree) or tree.links != ("identity",):
             return scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -50,9 +50,11 @@ class ForestClassifier(CostAwareClassifier):
     """Scores, and the path of forests."""
 
     @by_partition
-    def decision_function(self, X: Any, **asked: Any) -> F8:
+    def decision_function(
+        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
+    ) -> F8:
         """Return scores: float64 (rows,), log odds for two classes, else (rows, K) logarithms of probabilities."""
-        scores = super().decision_function(X, **asked)
+        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **of_plan)
         return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
 
     def _find_path(
