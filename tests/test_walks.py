@@ -93,8 +93,7 @@ def test_reports_predictions_inquiries_and_a_counting_source_agree_on_any_terms(
         assert source.paid <= exact(end.cost)
         assert limits["max_cost"] is None or end.cost <= limits["max_cost"]
         if kind == "stages" and model.fallbacks is not None and end.reason != "complete":
-            finite = np.isfinite(end.value) | (end.value == np.inf)  # exp of a large score is infinite
-            assert finite.all()
+            assert not np.isnan(end.value).any()  # the link of a large score may be infinite
 
 
 @QUIET
