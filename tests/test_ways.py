@@ -30,7 +30,7 @@ def files_entered(work):
         work()
     finally:
         sys.setprofile(None)
-    return sorted(str(Path(name).relative_to(HOUSE)) for name in entered if name.startswith(str(HOUSE)))
+    return sorted(str(Path(name).relative_to(HOUSE)) for name in entered if HOUSE in Path(name).parents)
 
 
 def ask_one_row(model):
