@@ -341,7 +341,8 @@ class Contrary(StageTree):
 
     def inquire(self, *asked, **more):
         inquiry = super().inquire(*asked, **more)
-        inquiry._decision = attrs.evolve(inquiry._decision, classes=np.roll(self.classes, 1))
+        card = attrs.evolve(self.card, classes=np.roll(self.classes, 1))
+        inquiry._decision = attrs.evolve(inquiry._decision, card=card)
         return inquiry
 
 

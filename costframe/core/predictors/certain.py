@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -143,8 +143,8 @@ class CertainPredictor(Predictor):
         found = certain_rows(self.walk(terms.prices), X, terms.n_jobs)
         ends = self._ends_of(found, X)
         exits = np.zeros(len(X), np.int64)
-        places = None if self.inner.own_classes is None else lambda: ends.places
-        return Ends(lambda: squeeze(ends.predictions), places, lambda: self.inner.margins(found.scores, exits))
+        margins = partial(self.inner.margins, found.scores, exits)
+        return Ends(lambda: squeeze(ends.predictions), lambda: ends.places, margins)
 
     def begin(self, terms: Terms) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`. It takes no limits."""

@@ -55,9 +55,9 @@ class Inquiry:
     def on(cls, terms: Terms, walker: Walker) -> Inquiry:
         """Begin the inquiry of a row on some terms; it asks for prices of errors too, and its answer has a label."""
         card, decision = terms.card, terms.decision
-        if (columns := terms.columns_of_errors) is not None and decision is not None:
-            reason = REASONS[UNAVAILABLE] if decision.prices is None else None
-            walker = DecidingWalker(walker, columns, terms.values, card.feature_names, reason)
+        if decision is not None and decision.columns:
+            reason, further = REASONS[UNAVAILABLE] if decision.barred else None, set(decision.columns) - decision.barred
+            walker = DecidingWalker(walker, further, terms.values, card.feature_names, reason)
         return cls(walker, card.feature_names, terms.ledger, card.categories, decision)
 
     def go_on(self, walker: Walker) -> None:

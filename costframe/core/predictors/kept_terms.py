@@ -45,7 +45,7 @@ class KeptTerms:
         if is_plain and (terms := self._kept.get(asked)) is not None:
             return terms
         terms = make(costs, **dict(zip(_ASKED, asked[1:], strict=True)))
-        if is_usual and is_plain:
+        if is_usual:
             self._usual = terms
         elif is_plain:
             if len(self._kept) == MOST_KEPT:

@@ -221,7 +221,7 @@ class Predictor(ABC):
         decision = terms.decision if costs is None else None
         if decision is None:
             decision = Decision.of(self.card, self.card.errors_or(costs), terms.unavailable)
-        rows = self.as_rows(X, None if decision.errors is None else self.label_features(costs, terms.unavailable))
+        rows = self.as_rows(X, self.label_features(costs, terms.unavailable) if decision.columns else None)
         return decision.labels(self.evaluate(rows, terms), rows)
 
     def decide(self, ends: Ends, X: Any, costs: object = None, unavailable: Iterable[str] = ()) -> NDArray[Any]:

@@ -151,8 +151,7 @@ class StageTree(StageModel, Predictor):
         else:
             walked = walk_under_limits(self, terms.prices, terms.limits, X, by_path=True, n_jobs=terms.n_jobs)
             scores, exits, cut = walked.final, walked.exits, walked.cut
-        own = self.own_classes
-        places = None if own is None else lambda: own.places(scores, X, None if cut is None else ~cut)
+        places = self.places_of(scores, X, cut)
         return Ends(lambda: squeeze(self.linked(scores, exits)), places, lambda: self.margins(scores, exits))
 
     def begin(self, terms: Terms) -> StageStepper:

@@ -262,10 +262,13 @@ class StageModel(ABC):
 
     def ends_of(self, scores: F8, exits: I8, X: F8, cut: B1 | None = None) -> Ends:
         """Return the ends of rows, float64 (rows, d), with predictions (rows, K); `cut` ones gave up learners."""
+        return Ends(lambda: self.linked(scores, exits), self.places_of(scores, X, cut))
+
+    def places_of(self, scores: F8, X: F8, cut: B1 | None = None) -> Callable[[], I8] | None:
+        """Return what tells the classes of rows; None where predictions do. Arguments as for `ends_of`."""
         if (own := self.own_classes) is None:
-            return Ends(self.linked(scores, exits))
-        whole = None if cut is None else ~cut
-        return Ends(lambda: self.linked(scores, exits), lambda: own.places(scores, X, whole))
+            return None
+        return lambda: own.places(scores, X, None if cut is None else ~cut)
 
     def linked(self, scores: F8, exits: I8) -> F8:
         """Apply the link of each row's answer to its scores, float64 (rows, K).

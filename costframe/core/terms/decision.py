@@ -32,9 +32,9 @@ class Decision:
     """
 
     card: Card
-    classes: NDArray[Any]
-    errors: ErrorPrices | None = None
-    prices: DecisionPrices | None = None  # of errors by position; None: ends tell the classes
+    prices: DecisionPrices | None = None  # of errors, by position
+    columns: tuple[int, ...] = ()  # that are prices of errors
+    barred: frozenset[int] = frozenset()  # those of them that are unavailable
 
     @classmethod
     def of(cls, card: Card, errors: ErrorPrices | None, barred: Iterable[str] = ()) -> Decision:
@@ -49,43 +49,41 @@ class Decision:
         """
         classes = card.known_classes
         if errors is None:
-            return cls(card, classes)
+            return cls(card)
         if card.ends_at_class:
             raise ParameterError(
                 "certain: rows end when their likeliest class is certain ('class'), not that of least "
                 "expected error cost; use the model itself, or prices without errors"
             )
         prices = errors.of_classes(classes, card.feature_names, coded_features(card.categories))
-        is_barred = bool(set(errors.columns).intersection(names_of(barred)))
-        return cls(card, classes, errors, None if is_barred else prices)
+        columns = tuple(card.column[name] for name in errors.columns)
+        return cls(card, prices, columns, frozenset(columns).intersection(map(card.column.get, names_of(barred))))
 
     def labels(self, ends: Ends, rows: F8) -> NDArray[Any]:
         """Return the class of each row, (n,), given their ends and values, float64 (n, d)."""
-        if self.prices is None:
-            return np.asarray(self.classes[ends.classes(self.card.half)])
-        return np.asarray(self.classes[self.prices.decide(both_classes(ends.predictions), self._with_doubles(rows))])
+        classes = self.card.known_classes
+        if self.prices is None or self.barred:
+            return np.asarray(classes[ends.classes(self.card.half)])
+        return np.asarray(classes[self.prices.decide(both_classes(ends.predictions), self._with_doubles(rows))])
 
     def label(self, value: float | F8, place: int | None, values: Mapping[int, float]) -> Any:
         """Return the class of one row, given its prediction, the place that its end tells, and values by column."""
-        if self.prices is None:
-            return self.classes.item(likeliest_place(value, self.card.half) if place is None else place)
+        if self.prices is None or self.barred:
+            return self.card.known_classes.item(likeliest_place(value, self.card.half) if place is None else place)
         row = np.full((1, len(self.card.feature_names)), np.nan)
         row[0, list(values)] = list(values.values())
         return self.labels(Ends(np.array([value])), row).item()
 
     def error_costs(self, y: ArrayLike, ends: Ends, rows: F8) -> F8:
         """Return what the answers for rows, float64 (n, d), cost where the truth is y: float64 (n,)."""
-        assert self.errors is not None  # noqa: S101 - callers look
-        prices = self.prices
-        if prices is None:
-            prices = self.errors.of_classes(self.classes, self.card.feature_names, coded_features(self.card.categories))
-        answers = places(self.labels(ends, rows), self.classes)
-        return prices.of_answers(places(y, self.classes), answers, self._with_doubles(rows))
+        assert self.prices is not None  # noqa: S101 - callers look
+        classes = self.card.known_classes
+        answers = places(self.labels(ends, rows), classes)
+        return self.prices.of_answers(places(y, classes), answers, self._with_doubles(rows))
 
     def _with_doubles(self, rows: F8) -> F8:
         """Return rows with doubles in the columns that are prices of errors, whatever kinds of numbers came there."""
-        names = () if self.errors is None else self.errors.columns
-        coded = [self.card.column[name] for name in names if name in self.card.categories]
+        coded = [f for f in self.columns if self.card.feature_names[f] in self.card.categories]
         if not coded or not has_kinds(rows[:, coded]):
             return rows
         rows = rows.copy()

@@ -17,7 +17,7 @@ from costframe.core.prices.limits import LIMITS, Limits, as_cap, names_of
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.terms.card import Card
-from costframe.core.terms.decision import Decision, error_columns
+from costframe.core.terms.decision import Decision
 from costframe.core.terms.values import as_number
 
 Known = Mapping[str, Any] | Iterable[str]
@@ -111,29 +111,18 @@ class Terms:
 
     def within(self, card: Card, costs: CostModel, known: Known, barred: Iterable[str]) -> Terms:
         """Return what is asked of a predictor within another one, at its prices and with its names."""
-        return Terms.of(
-            card,
-            costs,
-            known=known,
-            acquisition=self.acquisition,
-            max_cost=self.max_cost,
-            unavailable=barred,
-            tradeoff=self.tradeoff,
-            n_jobs=self.n_jobs,
-        )
+        return self._with(card, costs, known=known, unavailable=barred)
 
     def left(self, known: Known, spent: float, without: Iterable[str]) -> Terms:
         """Return what is asked of the rest of a row that has spent something, and goes on without some features."""
         cap = None if self.max_cost is None else left_of(self.max_cost, spent)
-        return Terms.of(
-            self.card,
-            self.costs,
-            known=known,
-            acquisition=self.acquisition,
-            max_cost=cap,
-            unavailable=(*self.unavailable, *without),
-            tradeoff=self.tradeoff,
-        )
+        barred = (*self.unavailable, *without)
+        return self._with(self.card, self.costs, known=known, max_cost=cap, unavailable=barred)
+
+    def _with(self, card: Card, costs: CostModel, **changes: Any) -> Terms:
+        """Return what else is asked of a predictor with a card, under hard routing."""
+        asked = {name: getattr(self, name) for name in ("acquisition", "max_cost", "tradeoff", "n_jobs")}
+        return Terms.of(card, costs, **(asked | changes))
 
     @property
     def by_path(self) -> bool:
@@ -164,14 +153,6 @@ class Terms:
     def decision(self) -> Decision | None:
         """How rows get their classes; None if the predictor knows no classes."""
         return None if self.card.classes is None else Decision.of(self.card, self.costs.errors, self.unavailable)
-
-    @cached_property
-    def columns_of_errors(self) -> tuple[int, ...] | None:
-        """Available columns that are prices of errors; None where prices have no such columns."""
-        errors = self.costs.errors
-        if self.card.classes is None or errors is None or not errors.columns:
-            return None
-        return tuple(self.card.column[name] for name in error_columns(self.card, errors, self.unavailable))
 
     def check_hard(self, reason: str) -> None:
         """Refuse soft routing for a reason."""
