@@ -33,13 +33,12 @@ from costframe.study.fit_estimators import fit_estimators
 from costframe.study.progress import Progress as ProgressCallback
 from costframe.study.progress import silent
 from costframe.study.rows import StudyRows
-from costframe.study.score_choice import KINDS
+from costframe.study.score_choice import TASK_OF
 from costframe.study.settings import StudyPlan, StudySettings
 from costframe.training.scoring import score_named
 from costframe.training.shell import restore_on_error
 
 MOST_BUYS = 3  # that a search names
-TASK_OF = {kind: task for task, kind in KINDS.items()}
 
 
 def _models(estimator: Any) -> list[Any]:

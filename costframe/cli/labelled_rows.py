@@ -24,8 +24,8 @@ from costframe.datasets.reading import Reading
 from costframe.datasets.table_files import TableFile
 from costframe.study.rows import StudyRows
 from costframe.study.run_folder import digest_table, find_run
+from costframe.study.score_choice import TASK_OF
 
-_TASKS = {"classifier": "classification", "regressor": "regression", "ranker": "ranking"}
 _OF_RUN = {"target", *FURTHER, "epochs"}  # arguments of `read_table`, as a run keeps them
 
 
@@ -108,7 +108,7 @@ def open_labelled(model: PricedModel, data: str, reading: ReadingOptions, others
         run.check_table(dataset, model.path, data)
     chosen = np.ones(len(dataset.y), np.bool_) if part is None else dataset.split == part
     X = features_of(dataset, model, data)[chosen]
-    task = _TASKS[model.fitted.kind]
+    task = TASK_OF[model.fitted.kind]
     if (task, dataset.task) != ("regression", "ranking") and dataset.task != task:  # some files do not say "ranker"
         raise DataError(f"{data}: is for {dataset.task}, and {model.path} is a model for {task}")
 
@@ -125,7 +125,7 @@ def _open_file(
     """Open the rows of a file, block by block; of a part, those that its column ``split`` names."""
     target = str(reading.target)
     file, read = TableFile.open(data, reading.missing, model.fitted.decimal), model.predictor.feature_names
-    names, task = file.names(), _TASKS[model.fitted.kind]
+    names, task = file.names(), TASK_OF[model.fitted.kind]
     if task == "regression" and score is None and QID in set(names) - set(read):  # some files do not say "ranker"
         task = "ranking"
     labelling = (target, *([] if reading.group is None else [reading.group]), *([QID] if task == "ranking" else []))

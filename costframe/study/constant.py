@@ -8,6 +8,7 @@ from typing import NoReturn
 import numpy as np
 
 from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.plugins.entries import TASKS
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import log_odds
@@ -17,7 +18,6 @@ from costframe.study.fitted import Fitted
 from costframe.study.folds import Fold
 from costframe.study.points import CONSTANT
 from costframe.study.rows import StudyRows
-from costframe.study.score_choice import KINDS
 from costframe.study.trial import Trial
 from costframe.training.library_scores import LibraryScore
 
@@ -34,7 +34,7 @@ def fit_constant(data: Dataset, score: str | LibraryScore, folds: tuple[Fold, ..
     tree = StageTree(
         bank, (_answer(data, train),), data.costs, classes=np.array(data.classes) if data.classes else None
     )
-    model = FittedEstimator(tree, KINDS[data.task])
+    model = FittedEstimator(tree, TASKS[data.task])
     return trial.measure(model, 0.0, time.perf_counter() - began, trial.over_folds(model, 0.0))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.errors import DataError
+from costframe.core.plugins.entries import TASKS
 from costframe.core.prices.costs import CostModel
 from costframe.datasets import Dataset
 from costframe.training.library_scores import LibraryScore
@@ -18,7 +19,7 @@ from costframe.training.scoring import SHORT_NAMES, check_fitting, default_score
 if TYPE_CHECKING:
     from costframe.datasets.large_tables import LargeDataset
 
-KINDS = {"classification": "classifier", "regression": "regressor", "ranking": "ranker"}
+TASK_OF = {kind: task for task, kind in TASKS.items()}  # by the kind of an estimator
 
 
 def choose_score(parameter: str, score: Any, task: str, n_classes: int) -> str | LibraryScore:
@@ -31,7 +32,7 @@ def choose_score(parameter: str, score: Any, task: str, n_classes: int) -> str |
 def choose_error_cost(costs: CostModel, task: str, classes: NDArray[Any] | None, names: Sequence[str]) -> LibraryScore:
     """Return the cost of errors as a score; refuse prices for another task or other classes."""
     assert costs.errors is not None  # noqa: S101 - callers look
-    costs.errors.check_kind(KINDS[task], classes, names)
+    costs.errors.check_kind(TASKS[task], classes, names)
     return error_cost(costs.errors, names)
 
 
