@@ -12,7 +12,7 @@ from attrs import frozen
 
 from costframe.core.checks import as_items, check_flag, check_number
 from costframe.core.errors import ParameterError, shown
-from costframe.datasets import Dataset
+from costframe.datasets import Dataset, load
 
 
 def check_budget(budget: Any) -> None:
@@ -105,8 +105,6 @@ def is_real_number(value: Any) -> bool:
 
 def read_data(data: Any) -> Dataset:
     """Return a data set, given or by name; refuse anything else."""
-    from costframe.datasets import Dataset, load
-
     if isinstance(data, str):
         return load(data)
     if not isinstance(data, Dataset):
