@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
 from costframe.core.errors import CostframeError
 from costframe.core.machine import thread_count
@@ -39,7 +40,6 @@ class Sweep:
     parameters: Mapping[str, Any]
     has_references: bool
     unfit: Mapping[str, CostframeError]  # algorithms of the task that the data do not fit
-    _constant: list[Fitted] = field(factory=list, init=False)  # fitted once, when it is needed
 
     @classmethod
     def of(
@@ -105,10 +105,9 @@ class Sweep:
         # to buy nothing may be the least bill
         is_asked = self.has_references or objective_of(self.study.score).is_in_money
         if has_first_looks_only or (is_asked and all(fitted.point.n_features for fitted in fits)):
-            fits = [*fits, self._fit_constant()]
+            fits = [*fits, self._constant]
         return StudyResult(fits, str(self.study.score), self.data.costs.unit, self.data.full_cost)
 
-    def _fit_constant(self) -> Fitted:
-        if not self._constant:
-            self._constant.append(fit_constant(self.data, self.study.score, self.study.rows.folds))
-        return self._constant[0]
+    @cached_property
+    def _constant(self) -> Fitted:
+        return fit_constant(self.data, self.study.score, self.study.rows.folds)
