@@ -23,6 +23,7 @@ from costframe.study.rows import StudyRows
 from costframe.study.score_choice import choose_score
 from costframe.training.console import Output
 from costframe.training.error_costs import ErrorCosts
+from costframe.training.influences import error_of_mean
 from costframe.training.library_scores import LibraryScore
 
 _ARGMAX_FREE = {"roc_auc", "average_precision"}  # scores that ask only for the order of rows
@@ -134,8 +135,8 @@ def score_report(
         estimate = reason
     if errors is not None:
         report = report.with_errors(errors, np.ones(len(errors)))
-        details["bill_error"] = None if rows.units is None else _mean_error(report.bill, rows.units)
-    return report, Scored(str(score), estimate, _mean_error(report.per_row, rows.units), **details)
+        details["bill_error"] = None if rows.units is None else error_of_mean(report.bill, rows.units)
+    return report, Scored(str(score), estimate, error_of_mean(report.per_row, rows.units), **details)
 
 
 def _check_argmax(score: str, predictions: F8, named: I8) -> None:
@@ -144,10 +145,3 @@ def _check_argmax(score: str, predictions: F8, named: I8) -> None:
             f"--score {score}: goes by the largest probabilities, and the classes that this model predicts are not "
             f"those; {' and '.join(sorted(_ARGMAX_FREE))} go by the order of rows"
         )
-
-
-def _mean_error(values: F8, units: I8 | None) -> float:
-    """Return the standard error of a mean over rows, or over rows whose queries or groups were drawn."""
-    units = np.arange(len(values)) if units is None else units
-    moved = np.bincount(units, (values - values.mean()) / len(values))
-    return float(np.sqrt(moved @ moved * len(moved) / (len(moved) - 1))) if len(moved) > 1 else float("nan")

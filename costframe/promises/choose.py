@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from costframe.core.arrays import F8, I8
 from costframe.core.display import format_cost, round_up
 from costframe.core.errors import CostframeError, printable
 from costframe.promises.bounds import draws_alike
@@ -19,6 +18,7 @@ from costframe.promises.orders import foresee, improve_order, staircase
 from costframe.promises.promise import Promise
 from costframe.promises.sample import Answers, Sample
 from costframe.promises.sequences import certified
+from costframe.training.influences import error_of_mean
 
 _POWER = 0.842  # standard errors: "enough" rows certify a model with a probability of 0.8
 _MOST_ROWS = 30  # "enough" rows, as a multiple of those there are
@@ -103,7 +103,7 @@ def certify_cheapest(
         name=chosen.name,
         point=chosen.point,
         cost=float(spent.mean()),
-        cost_error=_mean_error(spent, rows.units),
+        cost_error=error_of_mean(spent, rows.units),
         unit=unit,
         confidence=promises[0].confidence,
         checks=checks,
@@ -147,12 +147,6 @@ def _checks(candidate: PromiseCandidate, judge: Certifier, plan: Certifier | Non
         bound = losses.bound(delta, variance=known)
         checks.append(Check(promise, promise.of_loss(losses.mean), promise.of_loss(bound), losses.rows))
     return tuple(checks)
-
-
-def _mean_error(values: F8, units: I8 | None) -> float:
-    units = np.arange(len(values)) if units is None else units
-    moved = np.bincount(units, (values - values.mean()) / len(values))
-    return float(np.sqrt(moved @ moved * len(moved) / (len(moved) - 1))) if len(moved) > 1 else float("nan")
 
 
 def _enough(candidates: Sequence[PromiseCandidate], judge: Certifier, delta: float, unit: str) -> tuple[Enough, ...]:

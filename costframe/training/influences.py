@@ -183,3 +183,10 @@ def standard_error(moved: NDArray[np.floating[Any]]) -> float:
     moved = np.asarray(moved, np.float64)
     rows = int(np.count_nonzero(moved)) or max(len(moved), 1)
     return float(np.sqrt(moved @ moved + 1.0 / rows**2))
+
+
+def error_of_mean(values: F8, units: I8 | None) -> float:
+    """Return the standard error of the mean of values of rows, (n,), or of rows whose queries or groups were drawn."""
+    units = np.arange(len(values)) if units is None else units
+    moved = np.bincount(units, (values - values.mean()) / len(values))
+    return float(np.sqrt(moved @ moved * len(moved) / (len(moved) - 1))) if len(moved) > 1 else float("nan")
