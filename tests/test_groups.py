@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold
 import costframe as cf
 from costframe.choices import Frontier
 from costframe.plugin import DataError, ParameterError
-from costframe.study.division import Division
+from costframe.study.division import Division, StudyData
 from costframe.study.estimates import estimate_on_rows
 from costframe.study.rows import StudyRows
 
@@ -58,7 +58,7 @@ def test_no_group_is_in_two_folds(cv, classes):
     rows = StudyRows.of(X, y, None, None, groups=groups)
     if not classes and isinstance(cv, StratifiedGroupKFold):
         rows = evolve(rows, y=y.astype(int))
-    division = Division.of_rows(rows, None, None, cv=cv, share=0.25, seed=0, classes=classes)
+    division = Division.of_rows(StudyData(rows), cv=cv, share=0.25, seed=0, classes=classes)
     assert not {*division.train.groups} & {*division.valid.groups}
     for fold in division.folds:
         parts = [{*part.groups} for part in (fold.train, fold.valid, fold.out)]

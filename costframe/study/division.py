@@ -46,24 +46,15 @@ class Division:
         )
 
     @classmethod
-    def of_rows(
-        cls,
-        rows: StudyRows,
-        valid: StudyRows | None,
-        test: StudyRows | None,
-        *,
-        cv: Any,
-        share: float,
-        seed: Any,
-        classes: bool,
-    ) -> Division:
+    def of_rows(cls, rows: StudyData, *, cv: Any, share: float, seed: Any, classes: bool) -> Division:
         """Hold out a share of rows for validation if there are none, and make folds: of a number, or by a splitter."""
-        order = np.arange(len(rows.y) + (0 if valid is None else len(valid.y)))
+        train, valid = rows.train, rows.valid
+        order = np.arange(len(train.y) + (0 if valid is None else len(valid.y)))
         if valid is None:
             check_share("validation_fraction", share)
-            parts = rows.hold_out(share, seed, classes=classes)
-            order, (rows, valid) = np.concatenate(parts), map(rows.take, parts)
-        return cls(rows, valid, test, _folds(rows, valid, cv, order, classes=classes), cv is not None)
+            parts = train.hold_out(share, seed, classes=classes)
+            order, (train, valid) = np.concatenate(parts), map(train.take, parts)
+        return cls(train, valid, rows.test, _folds(train, valid, cv, order, classes=classes), cv is not None)
 
 
 def _folds(train: StudyRows, valid: StudyRows, cv: Any, order: I8, *, classes: bool) -> tuple[Fold, ...]:

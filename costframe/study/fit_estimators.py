@@ -37,9 +37,7 @@ def fit_estimators(
     prices = common_prices(costs, candidates, rows.train.X)
     score = _choose_score(settings.scoring, task, rows, prices)
     division = Division.of_rows(
-        rows.train,
-        rows.valid,
-        rows.test,
+        rows,
         cv=settings.cv,
         share=settings.validation_fraction,
         seed=settings.random_state,
