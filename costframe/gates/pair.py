@@ -10,7 +10,7 @@ from costframe.core.cost.accounts import Account
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
-from costframe.core.stages.stages import Answer, Route, Stage
+from costframe.core.stages.stages import Answer, Route, renumber_stage
 
 STEEPNESS = 1.0  # soft routing sends a row on with probability sigma(g), as in training
 
@@ -89,7 +89,7 @@ class GatedPair:
         """Return the composite: rows with gate scores above the threshold go on to the expensive model."""
         used = np.flatnonzero(self.gate != 0)
         route = Route(used, self.gate[used], self.gate_intercept, threshold, STEEPNESS, 1, 2)
-        stages = (route, self._answer, *(_moved(stage, 2, len(self.bank)) for stage in expensive.stages))
+        stages = (route, self._answer, *(renumber_stage(stage, 2, len(self.bank)) for stage in expensive.stages))
         return StageTree(WeakLearnerBank.concatenate([self.bank, expensive.bank]), stages)
 
     @property
@@ -97,11 +97,3 @@ class GatedPair:
         used = np.flatnonzero((self.cheap != 0).any(axis=1))
         link = "sigmoid" if self.cheap.shape[1] == 1 else "softmax"
         return Answer(used, self.cheap[used], self.cheap_intercept, link)
-
-
-def _moved(stage: Stage, n_stages: int, n_learners: int) -> Stage:
-    """Renumber a stage for a tree with n stages before it and a bank with other learners before its own."""
-    moved = evolve(stage, learners=stage.learners + n_learners)
-    if isinstance(moved, Route):
-        return evolve(moved, below=moved.below + n_stages, above=moved.above + n_stages)
-    return moved

@@ -11,11 +11,10 @@ import math
 from typing import Any
 
 import numpy as np
-from attrs import evolve
 
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer, Route, Stage
+from costframe.core.stages.stages import Answer, Route, Stage, renumber_stage
 
 DOUBTS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # distances of log odds from the border of both classes
 
@@ -57,16 +56,8 @@ def cascade(cheap: StageTree, safe: StageTree, doubt: float) -> StageTree:
         Route(*summed, threshold=scale * (border - doubt), steepness=1.0, below=3, above=4),
         answer,
     ]
-    stages = (*first, *(_moved(stage, shift, len(first)) for stage in safe.stages))
+    stages = (*first, *(renumber_stage(stage, len(first), shift) for stage in safe.stages))
     return StageTree(bank, stages, cheap.costs, classes=cheap.classes)
-
-
-def _moved(stage: Stage, learners: int, stages: int) -> Stage:
-    """Return a stage whose learners and children are further on."""
-    moved: Stage = evolve(stage, learners=stage.learners + learners)
-    if isinstance(moved, Route):
-        moved = evolve(moved, below=moved.below + stages, above=moved.above + stages)
-    return moved
 
 
 def _border(cheap: StageTree) -> float:

@@ -290,6 +290,14 @@ class Route:
 Stage = Answer | Route
 
 
+def renumber_stage(stage: Stage, n_stages: int, n_learners: int) -> Stage:
+    """Return a stage for a tree with n stages before its own and a bank with n learners before its own."""
+    moved: Stage = evolve(stage, learners=stage.learners + n_learners)
+    if isinstance(moved, Route):
+        return evolve(moved, below=moved.below + n_stages, above=moved.above + n_stages)
+    return moved
+
+
 def check_stages(stages: tuple[Stage, ...], widths: NDArray[np.int32]) -> None:
     """Refuse stages that are not one tree with its root first, or that do not fit the bank's output widths."""
     if not stages:
