@@ -120,9 +120,10 @@ EXPORT i64 step_plan_row(const Planned* way, u64* state, const double* supplied)
         const i64 n_place = sizeof(PlanRow) / sizeof(i64) + plan.sets.columns;
         auto *place = reinterpret_cast<i64*>(state), *called = place + n_place + plan.width;
         const i64 n_opaque = *called < 0 ? 0 : plan.n_opaque(*called);
-        const PlanRows row{plan, *way->sets, {reinterpret_cast<double*>(place + n_place), 1, plan.width},
-                           {place, 1, n_place}, {reinterpret_cast<double*>(called + 1), 1, n_opaque}, {nullptr, 0, 0}};
-        return row.carry(span(supplied, supplied == nullptr ? 0 : plan.width), *called);
+        const PlanRows rows{plan, *way->sets, {reinterpret_cast<double*>(place + n_place), 1, plan.width},
+                            {place, 1, n_place}, {reinterpret_cast<double*>(called + 1), 1, n_opaque}, {nullptr, 0, 0}};
+        rows.row(0).paid = 0;  // the only set, whatever the row's number was in a table
+        return rows.carry(span(supplied, supplied == nullptr ? 0 : plan.width), *called);
     });
 }
 

@@ -3,6 +3,7 @@
 import pickle
 import re
 from itertools import compress
+from struct import pack_into
 
 import naive_planned
 import numpy as np
@@ -14,6 +15,8 @@ from naive_costs import needed_resources
 
 from costframe import Answer, CostframeError, CostModel, WeakLearnerBank
 from costframe.core.predictors.inquiry import supply_inquiries
+from costframe.core.predictors.planned_terms import Place
+from costframe.core.predictors.planned_walk import PlannedWalker
 from costframe.plugin import PlannedPredictor, Rung, Stop
 from costframe.testing.case import same_bits
 from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
@@ -191,6 +194,15 @@ def test_what_cannot_be_had_of_the_first_stop_is_missing_there():
         assert predictor.predict(X, **limits).tolist() == [value]
     end, asked = inquire(predictor, X[0], max_cost=1.5, unavailable=["b"])
     assert (asked, end.value, end.cost, end.reason) == (["a"], 71.0, 1.0, "unavailable")
+
+
+@pytest.mark.engine
+def test_a_row_alone_pays_from_its_own_set_whatever_its_number_was_in_a_table():
+    walker = chain(LABORATORY).inquire().walker
+    row = bytearray(walker.state.row)
+    pack_into("q", row, 8 * Place.PAID, 7)
+    from_table = PlannedWalker(walker.way, walker.state._replace(row=bytes(row)))
+    assert from_table.after([0.25]).state == walker.after([0.25]).state
 
 
 def test_threads_and_rows_beside_change_nothing():

@@ -114,10 +114,8 @@ class PlannedWalker:
             paid = PaidSets(way.terms, [state.paid for state in states])
             places[:, Place.PAID] = [paid.place_of(state.paid) for state in states]
             _carry_rows(plan, paid, np.array([value for i in some for value in values[i]]), rows, places, _NO_WAYS)
-            accounts = places[:, Place.PAID].tolist()
-            places[:, Place.PAID] = 0  # a row that goes on alone has one set of paid items
             after = np.hstack([places, rows.view(np.int64), parts[2]])
-            for i, state, row, place in zip(some, states, after, accounts, strict=True):
+            for i, state, row, place in zip(some, states, after, places[:, Place.PAID].tolist(), strict=True):
                 have = state.have | plan.sets[state.stop]
                 ends[i] = PlannedWalker(way, PlannedState.of(plan, row.tobytes(), paid.sets[place], have))
         return [ends[i] for i in range(len(walkers))]
