@@ -26,15 +26,18 @@ inline void count_next(std::span<u32> below, std::span<const double> value, cons
     }
 }
 
+// The step of a feature's table that holds a value, up to the last one; NaN is in the first.
+inline i32 step_of(double value, double low, double scale, double last) {
+    const double at = (value - low) * scale, step = at > 0.0 ? at : 0.0;
+    return static_cast<i32>(step < last ? step : last);
+}
+
 // Set below[i] to the number of a feature's cuts below value[i], 0 for NaN.
 inline void count_below(std::span<u32> below, std::span<const double> value, const Cuts& cuts, i64 feature) {
     const double low = cuts.low[feature], scale = cuts.scale[feature];
     const i32* certain = &cuts.certain[cuts.first_step[feature]];
     const double last = static_cast<double>(cuts.first_step[feature + 1] - cuts.first_step[feature] - 1);
-    for (std::size_t i = 0; i < value.size(); ++i) {
-        const double at = (value[i] - low) * scale, step = at > 0.0 ? at : 0.0;  // NaN becomes zero
-        below[i] = certain[static_cast<i32>(step < last ? step : last)];
-    }
+    for (std::size_t i = 0; i < value.size(); ++i) below[i] = certain[step_of(value[i], low, scale, last)];
     count_next(below, value, cuts.cut.data() + cuts.first[feature], cuts.window[feature]);
 }
 

@@ -51,10 +51,7 @@ inline void tabulate_cuts(Vector<const i64> first, Vector<const double> cut, Vec
             scale[f] = static_cast<double>(below.size()) / (highest - lowest);
         }
         const double last = static_cast<double>(below.size() - 1);
-        for (const double value : cuts) {  // as `count_below` does
-            const double at = (value - low[f]) * scale[f], step = at > 0.0 ? at : 0.0;
-            ++below[static_cast<i64>(step < last ? step : last)];
-        }
+        for (const double value : cuts) ++below[step_of(value, low[f], scale[f], last)];
         window[f] = std::ranges::max(below);
         i64 sum = 0;
         for (i32& count : below) {  // the search stays inside the feature's cuts
