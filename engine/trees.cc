@@ -40,18 +40,6 @@ EXPORT i64 find_splits(const Task* task, i64* histogram, i64 groups, i64 size, i
 
 // Rows of a tree: engine/rows.h
 
-EXPORT i64 divide_rows(const u8* column, i64 n, const i64* left_bins, i32* rows, i64 m, i32* scratch, i64* counts,
-                       i64 parts) {
-    bool goes_left[256];
-    mark_left(left_bins, goes_left);
-    for (i64 part = 0; part < parts; ++part) {
-        const i64 first = m * part / parts, size = m * (part + 1) / parts - first;
-        counts[part] = trees::divide_rows(span(column, n), goes_left, span(rows + first, size),
-                                          span(scratch + first, size));
-    }
-    return join_rows(span(rows, m), span(scratch, m), span(counts, parts));
-}
-
 EXPORT void route_rows(const u8* bins, i64 n, i64 d, const Node* nodes, i64 size, i32* leaf_of_row) {
     trees::route_rows({bins, n, d}, {nodes, size, 10}, span(leaf_of_row, n));
 }
@@ -86,22 +74,8 @@ EXPORT void price_marks(u64* marks, i64 n, i64 words, const i32* rows, i64 m, co
                        span(per_row, m), span(new_features, m));
 }
 
-EXPORT void begin_prices(const Prices* prices) { trees::begin_prices(*prices); }
-
-EXPORT void open_account(const Room* room, const Prices* prices, const i32* rows, i64 m) {
-    trees::open_account(*prices, *room, span(rows, m));
-}
-
-EXPORT void settle_account(const Room* room, const Prices* prices, i64 small, i64 large, const double* counted, i64 c) {
-    trees::settle_account(*prices, *room, small, large, span(counted, c));
-}
-
 EXPORT void charge(const Prices* prices, const double* money, i64 d, double* price) {
     trees::charge(*prices, span(money, d), span(price, d));
-}
-
-EXPORT bool pay(const Room* room, const Prices* prices, i64 slot, i64 feature) {
-    return trees::pay(*prices, *room, slot, feature).changed;
 }
 
 // Growth: engine/grow.h

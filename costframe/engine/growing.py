@@ -34,9 +34,6 @@ find_splits = bind(
     "gain: >f8[d], best: >i8[d,B]) -> code",
     Task,
 )
-divide_rows = bind(
-    "divide_rows(column: u1[n], left_bins: i8[4], rows: >i4[m], scratch: >i4[m], counts: >i8[parts]) -> i8"
-)
 route_rows = bind("route_rows(bins: u1[n,d], nodes: i8[M,10], leaf_of_row: >i4[n])")
 finish_tree = bind(
     "finish_tree(task: Task, room: Room, prices: Prices, gradients: f8[n], hessians: f8[n?], rows: >i4[m], "
@@ -52,11 +49,7 @@ price_marks = bind(
     "price_marks(marks: >u8[n,W], rows: i4[m], items: u8[m,W], cost: f8[items], n_features: i8, per_row: >f8[m], "
     "new_features: >f8[m])"
 )
-begin_prices = bind("begin_prices(prices: Prices)", Prices)
-open_account = bind("open_account(room: Room, prices: Prices, rows: i4[m])", Room, Prices)
-settle_account = bind("settle_account(room: Room, prices: Prices, small: i8, large: i8, counted: f8[c])", Room, Prices)
 charge = bind("charge(prices: Prices, money: f8[d], price: >f8[d])", Prices)
-pay = bind("pay(room: Room, prices: Prices, slot: i8, feature: i8) -> b1", Room, Prices)
 DONE, MORE_LEAVES, PAUSE, BAD_GRADIENTS, BAD_HESSIANS, NEGATIVE = constants(  # how `grow` ends
     "done", "more_leaves", "pause_for_signals", "bad_gradients", "bad_hessians", "negative"
 )
