@@ -54,9 +54,8 @@ class EnsembleRun:
     def add_round(self, tradeoff: float) -> bool:
         """Grow a round at this tradeoff; return False if no tree splits, and then add no tree."""
         self.prices.tradeoff = tradeoff
-        gradients, hessians = self.boosting.derivatives()
-        grown = self.boosting.add(
-            self.grow(gradients[:, k], hessians[:, k], self.prices, self.random) for k in self.boosting.outputs
+        grown = self.boosting.add_round(
+            lambda gradients, hessians: self.grow(gradients, hessians, self.prices, self.random)
         )
         if grown:
             self.running.add(self.ensemble.last_round, self.ensemble.step)
