@@ -50,7 +50,7 @@ def boost_cheap(
 def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: float) -> SplitPrices:
     """Return the prices of a cheap model's trees, for the rows that it answers."""
     if trees.by_row:
-        return LazyPrices(prices, tradeoff, len(rows), rows.weight)
+        return LazyPrices(prices, tradeoff, len(rows), rows.uneven_weight)
     return once_prices(prices, rows, tradeoff=tradeoff)
 
 
@@ -111,13 +111,10 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
 def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], float] | None) -> AnnealedPath:
     """Anneal trees from prices at which nothing is bought to almost none, measured on the held-out rows."""
     data, rows = judge.data, judge.rows
-    prices: SplitPrices = once_prices(data.prices, rows)
-    if trees.by_row:
-        prices = LazyPrices(data.prices, 1.0, len(rows), rows.uneven_weight)
     return anneal(
         evolve(data, valid=judge.held),
         loss_for(data.n_classes),
-        [Start(tree_grower(rows, judge.binned, trees), [prices])],
+        [Start(tree_grower(rows, judge.binned, trees), [cheap_prices(trees, data.prices, rows, 1.0)])],
         Annealing(Annealer(trees.n_estimators, score)),
         step=trees.learning_rate,
         n_threads=trees.n_threads,
