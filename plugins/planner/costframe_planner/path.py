@@ -38,8 +38,8 @@ _IN_MONEY = 1.0, 1.4, 2.0  # tradeoffs of plans for bills: at 1 and above, where
 class PlannedPath(MeasuredPath):
     """All models of a planner's fit; any of them becomes a predictor that accepts other prices.
 
-    The key of a point is a `Plan`. Its loss and score, over the rows of train and valid, are those of the plan with the
-    same cost out of fold, in money for bills.
+    The key of a point is a `PlanKey`. Its loss and score, over the rows of train and valid, are those of the plan with
+    the same cost out of fold, in money for bills.
     """
 
     points: tuple[PathPoint, ...]
