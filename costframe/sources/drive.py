@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 from attrs import frozen
 
@@ -36,6 +36,20 @@ class Drive:
     sources: Sources
     deadline: float | None = None  # seconds that a row has, from the beginning of its block
     observe: Observe | None = None
+
+    @classmethod
+    def of(
+        cls,
+        predictor: Predictor,
+        sources: Sources,
+        costs: object,
+        deadline: float | None = None,
+        observe: Observe | None = None,
+        /,
+        **asked: Any,
+    ) -> Self:
+        """Check what a caller asks of the rows; see `RowTerms.of`."""
+        return cls(RowTerms.of(predictor, costs, policies=sources.policies, **asked), sources, deadline, observe)
 
     def __attrs_post_init__(self) -> None:
         if self.deadline is not None:

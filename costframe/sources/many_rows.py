@@ -20,7 +20,7 @@ from costframe.sources.event_loop import run_in_loop
 from costframe.sources.partitions import many_by_partition
 from costframe.sources.predictions import Predictions, copy_rows, predict_table
 from costframe.sources.sources import Sources
-from costframe.sources.terms import RowTerms, read_once
+from costframe.sources.terms import read_once
 
 
 @many_by_partition
@@ -86,8 +86,7 @@ def predict_many(
     order, fetch = rows_fetcher(source, keys, predictor.feature_names)
     if deadline is not None:
         sources = sources_of_function(CallSource(source), predictor, deadline)
-        terms = RowTerms.of(predictor, prices, policies=sources.policies, **asked)
-        drive = Drive(terms, sources, deadline)
+        drive = Drive.of(predictor, sources, prices, deadline, **asked)
         return Predictions.of(run_in_loop(_predict_all(drive, order)), predictor.feature_names)
     inquiries = {key: begin() for key in order}
     unfinished = dict(inquiries)

@@ -15,7 +15,6 @@ from costframe.sources.drive import Drive, Observe, sources_of_function
 from costframe.sources.error_notes import annotate_errors, describe_step
 from costframe.sources.event_loop import run_in_loop
 from costframe.sources.sources import Sources
-from costframe.sources.terms import RowTerms
 
 
 def predict_one(
@@ -76,8 +75,7 @@ def predict_one(
     """
     predictor = as_predictor(predictor)
     if (sources := _as_sources(source, key, deadline, observe, predictor)) is not None:
-        terms = RowTerms.of(predictor, costs, policies=sources.policies, **asked)
-        return run_in_loop(Drive(terms, sources, deadline, observe).predict(key))
+        return run_in_loop(Drive.of(predictor, sources, costs, deadline, observe, **asked).predict(key))
     inquiry = predictor.inquire(costs, **asked)
     fetch = row_fetcher(source, predictor.feature_names)
     values = None
@@ -102,8 +100,7 @@ async def predict_one_async(
     """Predict one row like `predict_one`; the callable may return an awaitable, such as a coroutine."""
     predictor = as_predictor(predictor)
     if (sources := _as_sources(source, key, deadline, observe, predictor)) is not None:
-        terms = RowTerms.of(predictor, costs, policies=sources.policies, **asked)
-        return await Drive(terms, sources, deadline, observe).predict(key)
+        return await Drive.of(predictor, sources, costs, deadline, observe, **asked).predict(key)
     inquiry = predictor.inquire(costs, **asked)
     fetch = row_fetcher(source, predictor.feature_names)
     values = None

@@ -13,7 +13,6 @@ from costframe.sources.drive import Drive, Ended, Observe, key_blocks
 from costframe.sources.event_loop import run_in_loop
 from costframe.sources.partitions import stream_by_partition
 from costframe.sources.sources import Sources
-from costframe.sources.terms import RowTerms
 
 IN_FLIGHT = 1000  # rows that advance together
 
@@ -67,9 +66,8 @@ def predict_stream(
     ParameterError
         If no lookup serves a feature that the model may read, or its table or place is not there; before the first row.
     """
-    model = _check_sources(sources, predictor)
-    terms = RowTerms.of(model, costs, policies=sources.policies, **asked)
-    drive = Drive(terms, sources, deadline, observe)
+    _check_sources(sources)
+    drive = Drive.of(as_predictor(predictor), sources, costs, deadline, observe, **asked)
     size = check_number("in_flight", in_flight, low=1, whole=True)
     run_in_loop(drive.open())
     for start, block in key_blocks(keys, size):  # in the caller's thread
@@ -94,9 +92,8 @@ async def predict_stream_async(
     **asked: Any,
 ) -> AsyncIterator[Ended]:
     """Predict many rows like `predict_stream`, in the running event loop."""
-    model = _check_sources(sources, predictor)
-    terms = RowTerms.of(model, costs, policies=sources.policies, **asked)
-    drive = Drive(terms, sources, deadline, observe)
+    _check_sources(sources)
+    drive = Drive.of(as_predictor(predictor), sources, costs, deadline, observe, **asked)
     size = check_number("in_flight", in_flight, low=1, whole=True)
     await drive.open()
     async for rows in drive.predict_blocks(keys, size):
@@ -105,11 +102,9 @@ async def predict_stream_async(
     drive.warn()
 
 
-def _check_sources(sources: object, predictor: Predictor | FittedEstimator) -> Predictor:
-    """Return the model of a call over sources; refuse other sources."""
+def _check_sources(sources: object) -> None:
     if not isinstance(sources, Sources):
         raise ParameterError(f"sources: expected Sources, got {shown(sources)}; predict_many takes other sources")
-    return as_predictor(predictor)
 
 
 async def _next(rows: AsyncIterator[list[Ended]]) -> list[Ended] | None:
