@@ -202,7 +202,7 @@ def _normalize(values: F8, without: float) -> F8:
 def _parts(values: Any) -> tuple[BlendPart, ...]:
     parts = tuple(values)
     if not parts or not all(isinstance(part, BlendPart) for part in parts):
-        raise StageError(f"parts: expected a list of Part, got {shown(values)}")
+        raise StageError(f"parts: expected a list of BlendPart, got {shown(values)}")
     return parts
 
 
