@@ -23,7 +23,7 @@ from costframe.core.tables.frames import (
     column_names,
     is_frame,
     is_numeric_dtype,
-    is_pandas,
+    take_column,
 )
 from costframe.core.tables.text_columns import choose_few_texts, text_columns
 from costframe.core.workers import Workers
@@ -133,7 +133,7 @@ def _position(column: object, names: Sequence[str], place: Mapping[str, int]) ->
 def _find_labels(X: Any, columns: Sequence[int], names: Sequence[str]) -> list[tuple[str, ...] | None]:
     """Return the labels of some columns; None for each whose categories are numbers."""
     if is_frame(X):
-        return [find_labels(X.iloc[:, f] if is_pandas(X) else X[names[f]], names[f]) for f in columns]
+        return [find_labels(take_column(X, f), names[f]) for f in columns]
     if not columns or hasattr(X, "toarray") or (hasattr(X, "dtype") and X.dtype.kind in "fiub"):
         return [None] * len(columns)
     objects = np.array(X, dtype=object)

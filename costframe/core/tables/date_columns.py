@@ -17,7 +17,7 @@ from costframe.core.tables.columns import MISSING_TEXTS, decode_column, is_text,
 from costframe.core.tables.date_texts import spells_date
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.frame_rows import as_plain
-from costframe.core.tables.frames import is_arrow, is_frame, is_pandas, types_of
+from costframe.core.tables.frames import is_frame, take_column, types_of
 
 # names of frames' types of dates and texts
 _KINDS = re.compile(r"datetime64|timestamp|date32|date64|Datetime|Date$|str|String|Utf8|large_string")
@@ -62,8 +62,7 @@ def frame_dates(X: Any, names: Sequence[str], prices: Mapping[str, FeaturePrice]
         price, group = prices.get(name), _group_of(kind)
         if group == "other" and not (price is not None and price.is_date):
             continue
-        column = X.iloc[:, f] if is_pandas(X) else X.column(f) if is_arrow(X) else X[X.columns[f]]
-        values = as_plain(column, f"column {name!r}")
+        values = as_plain(take_column(X, f), f"column {name!r}")
         dates = _of_objects(values, name, price) if group == "objects" else _of_column(values, name, price)
         dates_of |= {} if dates is None else {name: dates}
     return dates_of

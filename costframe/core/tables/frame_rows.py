@@ -17,7 +17,7 @@ from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import Categories, Labels, is_missing, numbers_of
 from costframe.core.tables.columns import as_numbers, decode_column, is_numeric, is_text, name_type, way_out
 from costframe.core.tables.feature_values import feature_values
-from costframe.core.tables.frames import check_names, is_arrow, is_pandas, types_of
+from costframe.core.tables.frames import check_names, is_pandas, take_column, types_of
 from costframe.core.tables.given_columns import given_numbers
 from costframe.core.tables.kinds import FIRST, has_kinds
 
@@ -48,8 +48,7 @@ def read_frame(X: Any, names: Sequence[str], categories: Categories, what: str =
         )
     with name_file(what):
         for f in np.flatnonzero(~plain).tolist():
-            column = X.iloc[:, f] if is_pandas(X) else X[X.columns[f]] if not is_arrow(X) else X.column(f)
-            rows[:, f] = _read_column(column, names[f], categories.get(names[f]), hint)
+            rows[:, f] = _read_column(take_column(X, f), names[f], categories.get(names[f]), hint)
     return rows
 
 

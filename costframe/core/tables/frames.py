@@ -51,6 +51,11 @@ def select_columns(X: Any, names: Sequence[str]) -> Any:
     return X.select(list(names)) if is_arrow(X) else X[list(names)]
 
 
+def take_column(X: Any, f: int) -> Any:
+    """Return a data frame's column, by number."""
+    return X.iloc[:, f] if is_pandas(X) else X.column(f) if is_arrow(X) else X[X.columns[f]]
+
+
 def take_rows(X: Any, chosen: I8) -> Any:
     """Return rows of a data frame, array, sparse matrix or list, by number."""
     from sklearn.utils import _safe_indexing

@@ -12,7 +12,7 @@ from costframe.core.errors import DataError, format_count, shown
 from costframe.core.numerals import is_numeral, looks_numeric
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.date_texts import spells_date
-from costframe.core.tables.frames import column_names, is_arrow, is_frame, is_pandas, types_of
+from costframe.core.tables.frames import column_names, is_frame, take_column, types_of
 
 _MOST_TEXTS = 100  # different ones that become categories without a word
 _TEXTS = ("str", "object", "Utf8", "large_string", "Object")  # beginnings of the names of dtypes, in any case
@@ -41,7 +41,7 @@ def _texts_of(X: Any, f: int) -> list[str]:
     from costframe.core.tables.frame_rows import column_values
 
     names = column_names(X)
-    column = X.iloc[:, f] if is_pandas(X) else X.column(f) if is_arrow(X) else X[X.columns[f]]
+    column = take_column(X, f)
     values = column_values(column, f"column {names[f]!r}" if names else f"column {f}")
     if isinstance(column, np.ndarray) or any(not isinstance(value, str) and not is_missing(value) for value in values):
         return []

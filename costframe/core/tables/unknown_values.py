@@ -13,7 +13,7 @@ from attrs import define
 from costframe.core.arrays import B1, F8
 from costframe.core.errors import UnknownValuesWarning, format_count, quote_names, shown
 from costframe.core.tables.categories import Categories, Labels, is_missing
-from costframe.core.tables.frames import is_arrow, is_pandas
+from costframe.core.tables.frames import is_arrow, take_column
 
 FEW = 10
 """Rows of which all may lack a value by chance."""
@@ -112,7 +112,7 @@ def _lacking(rows: F8, names: Sequence[str], categories: Categories) -> list[int
 
 def _unknown_in(X: Any, f: int, missing: B1) -> list[str]:
     """Return the labels of a frame's column where it is missing to a model and has a value."""
-    column = X.iloc[:, f] if is_pandas(X) else X.column(f) if is_arrow(X) else X[X.columns[f]]
+    column = take_column(X, f)
     listed = column.to_pylist() if is_arrow(X) else column.to_list()
     return [
         str(value) for value, lacks in zip(listed, missing.tolist(), strict=True) if lacks and not is_missing(value)
