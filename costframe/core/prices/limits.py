@@ -47,20 +47,18 @@ class Limits:
 
     @classmethod
     def of(
-        cls, cap: float | None, names: Iterable[str], prices: PriceArrays, known_values: Collection[int] = ()
+        cls, cap: float | None, names: tuple[str, ...], prices: PriceArrays, known_values: Collection[int] = ()
     ) -> Limits | None:
         """Make limits from a cap and names of unavailable features and resources; return None if there are neither.
 
-        Columns in `known_values`, whose values are known, are always available.
+        Both are as `as_cap` and `names_of` return them. Columns in `known_values`, whose values are known, are always
+        available.
 
         Raises
         ------
-        ParameterError
-            If the cap is not a number >= 0.
         InquiryError
             If a name is neither a feature of the model nor a priced resource.
         """
-        cap, names = as_cap(cap), names_of(names)
         if cap is None and not names:
             return None
         columns, resources = prices.locate(names, "unavailable")
