@@ -44,6 +44,12 @@ def refused(result):
     return lines[0]
 
 
+def words(result):
+    """Return what a command that succeeded wrote, with one space between words."""
+    assert result.exit_code == 0, result.output
+    return " ".join(result.stdout.split())
+
+
 def python(*code, **more):
     """Run Python as a process of its own."""
     more.setdefault("stdout", subprocess.PIPE)

@@ -51,6 +51,18 @@ def tree():
     return StageTree(bank, stages, costs=COSTS)
 
 
+def fetch(source, wanted):
+    """Return what one trip to a source gives; close it."""
+
+    async def main():
+        try:
+            return await source.fetch(wanted)
+        finally:
+            await source.close()
+
+    return asyncio.run(main())
+
+
 class Plain(Source):
     """Rows of a frame, that counts what it was asked; subclasses fail."""
 

@@ -7,16 +7,11 @@ from html import unescape
 
 import pandas as pd
 import pytest
-from cli_cases import refused
+from cli_cases import refused, words
 from page_cases import PLAIN, cascade, rows
 
 import costframe as cf
 from costframe.datasets import read_table
-
-
-def words(result):
-    assert result.exit_code == 0, result.output
-    return " ".join(result.stdout.split())
 
 
 def test_fit_then_cost(run, patients, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from cli_cases import refused
+from cli_cases import refused, words
 from frontier_cases import COSTS, some_rows
 
 import costframe as cf
@@ -32,11 +32,6 @@ def frame_of(n, seed):
 def given(table):
     """Write a table and its prices; return what commands take for them."""
     return table(frame_of(900, 0)), "--costs", table(PRICES, "prices.toml"), "--target", "ill"
-
-
-def words(result):
-    assert result.exit_code == 0, result.output
-    return " ".join(result.stdout.split())
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from live_cases import COSTS, NAMES, Doing, pgbouncer_url, postgres_url, redis_url, sources, table, tree
+from live_cases import COSTS, NAMES, Doing, fetch, pgbouncer_url, postgres_url, redis_url, sources, table, tree
 
 import costframe as cf
 from costframe.core.errors import InquiryError, SourceError
@@ -23,16 +23,6 @@ from costframe.sources.source import OddValueError
 FRAME, TREE = table(), tree()
 REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)
 SCHEMA = f"costframe_meaning_{os.getpid()}"  # of this process: others may test on the same server
-
-
-def fetch(source, wanted):
-    async def main():
-        try:
-            return await source.fetch(wanted)
-        finally:
-            await source.close()
-
-    return asyncio.run(main())
 
 
 def connect(source, places):

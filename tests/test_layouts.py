@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe.core.learners.node_layout import COLUMN_AT, COLUMN_BITS, lay_out_cuts, lay_out_nodes
-from costframe.core.learners.tree_table import TreeTable
 from costframe.core.stages.certain import lay_out_bounds
+from costframe.plugin import TreeTable
 
 pytestmark = pytest.mark.engine
 

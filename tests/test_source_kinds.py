@@ -10,7 +10,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 import pytest
-from live_cases import COSTS, NAMES, postgres_url, table, tree
+from live_cases import COSTS, NAMES, fetch, postgres_url, table, tree
 
 import costframe as cf
 from costframe.core.errors import InquiryError, SourceError
@@ -24,16 +24,6 @@ REPORT = TREE.cost(FRAME[list(NAMES)], COSTS, rounds=True)
 TABLE = 'odd "table"; drop table x --'  # names are quoted, whatever they hold
 ROWS = FRAME.set_index("key").to_dict("index")
 SCHEMA = f"costframe_{os.getpid()}"  # of this process: others may test on the same server
-
-
-def fetch(source, wanted):
-    async def main():
-        try:
-            return await source.fetch(wanted)
-        finally:
-            await source.close()
-
-    return asyncio.run(main())
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ import pytest
 from frontier_cases import COSTS, point, some_rows
 
 import costframe as cf
-from costframe.core.errors import DataError, PluginError
+from costframe.core.errors import PluginError
+from costframe.plugin import DataError
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
 from costframe.study.events import FirstLookTaken, FitAdvanced, FitsStored, FitTask, TaskEnded, TaskFailed

@@ -6,8 +6,7 @@ from bank_cases import COSTS, NAMES, table
 
 import costframe as cf
 from costframe import StageTree, WeakLearnerBank
-from costframe.plugin import DataError, ParameterError, Rows, SquaredLoss, TreeTable, loss_for
-from costframe.training.losses import LogisticLoss
+from costframe.plugin import DataError, LogisticLoss, ParameterError, Rows, SquaredLoss, TreeTable, loss_for
 from costframe.trees import BinMapper, BoostingRun, Monitor, TreeSettings, boost_folds, regress_many
 from costframe.trees.banks import train_priced_bank
 from costframe.trees.grow import grow_tree
