@@ -21,7 +21,7 @@ from costframe.core.errors import AdoptionError, CostframeError
 from costframe.core.learners.tree_table import TINY
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.predictors.prepared import PreparedPredictor, behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
 
 Column = F8
@@ -185,7 +185,7 @@ def _find_undecided(predictor: Predictor, rows: Column) -> B1:
 
 def _has_steps(predictor: Any) -> bool:
     """Return whether rounding may send a row another way: by blends, or columns made by sums."""
-    inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
+    inner: Any = behind_preparation(predictor)
     made = predictor.preparation.operations if isinstance(predictor, PreparedPredictor) else ()
     answer = inner.only_answer
     return (

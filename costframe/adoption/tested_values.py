@@ -9,7 +9,7 @@ import numpy as np
 from costframe.core.arrays import F8
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.predictors.prepared import PreparedPredictor, behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.categories import ONLY, OTHER
@@ -28,7 +28,7 @@ _INVERSE: dict[str, Callable[[Column, float], Column]] = {
 
 def find_tested_values(predictor: Predictor) -> list[Column] | None:
     """Return values of each column at which answers may change, None if they are not known."""
-    inner = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
+    inner = behind_preparation(predictor)
     if not isinstance(inner, StageTree) or not len(inner.bank.feature_names) or inner.bank.opaques:
         return None
     values = _find_thresholds(inner.bank)

@@ -49,7 +49,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
     from costframe.adoption.classes import labels_of
     from costframe.adoption.inside import names_inside
     from costframe.adoption.sklearn.wrappers import PASSING, adopt_inner
-    from costframe.core.predictors.prepared import PreparedPredictor
+    from costframe.core.predictors.prepared import behind_preparation
     from costframe.core.predictors.stage_tree import StageTree
 
     name, base, adopters = type(model).__name__, _sklearn_class(model), _adopters()
@@ -76,7 +76,7 @@ def adopt_sklearn(model: object, feature_names: Sequence[str] | None = None) -> 
             f"{name}: {error}; this version of scikit-learn may keep it elsewhere. costframe.adopt(model, "
             "features=[...]) takes the model as one opaque learner"
         ) from error
-    core: Any = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
+    core = behind_preparation(predictor)
     return predictor.with_classes(labels_of(model, core.n_predictions)) if isinstance(core, StageTree) else predictor
 
 

@@ -25,7 +25,7 @@ from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.predictors.prepared import PreparedPredictor, behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.links import BlendPart
@@ -86,7 +86,7 @@ class Members:
         if type(model).__name__ == "_ConstantPredictor":  # of scikit-learn, for a label that all or no rows had
             return BlendPart("identity")
         predictor = _try_adopt(model, self.names)
-        core = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
+        core = None if predictor is None else behind_preparation(predictor)
         if not isinstance(core, StageTree) or len(core.stages) > 1 or not _gives_adopted_scores(model):
             return None
         answer = core.only_answer
@@ -118,7 +118,7 @@ class Members:
         names = self.names if columns is None else tuple(f"{self.names[f]} {at}" for at, f in enumerate(columns))
         places = [*range(len(names))] if columns is None else [int(f) for f in columns]
         predictor = _try_adopt(model, names)
-        core = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
+        core = None if predictor is None else behind_preparation(predictor)
         if predictor is not None and predictor.costs is not None and columns is None:
             self._prices.append(predictor.costs.without_errors())
         if method == "decision_function" and not _gives_adopted_scores(model):

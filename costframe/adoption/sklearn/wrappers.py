@@ -18,7 +18,7 @@ from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
 from costframe.core.plugins.registry import registry
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.predictors.prepared import PreparedPredictor
+from costframe.core.predictors.prepared import PreparedPredictor, behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import BlendPart
 from costframe.core.tables.restored_rows import ReadsNumbers
@@ -52,7 +52,7 @@ def adopt_threshold(model: Any, names: tuple[str, ...]) -> Predictor:
     method = asked if asked != "auto" else "predict_proba" if hasattr(inner, "predict_proba") else "decision_function"
     level, place = _read_threshold(model, method), _find_positive(model)
     predictor: Predictor | None = registry().adopt(inner, names)
-    core: Any = predictor.inner if isinstance(predictor, PreparedPredictor) else predictor
+    core: Any = None if predictor is None else behind_preparation(predictor)
     answer = core.only_answer if isinstance(core, StageTree) and len(core.stages) == 1 else None
     if predictor is None or answer is None or answer.n_predictions > 1:
         raise refused(model, f"its {type(inner).__name__} is no single sum of learners")
