@@ -47,6 +47,12 @@ class PredictorMethod(ReadsNumbers):
     columns: tuple[int, ...]
     method: Ask
 
+    @classmethod
+    def of(cls, predictor: Predictor, method: Ask) -> PredictorMethod:
+        """Return a method of a predictor."""
+        place = {name: f for f, name in enumerate(predictor.feature_names)}
+        return cls(predictor, tuple(place[name] for name in predictor.used_features), method)
+
     def __call__(self, rows: F8) -> F8:
         """Return what the method gives; columns that it does not read are missing."""
         whole = np.full((len(rows), len(self.predictor.feature_names)), np.nan)
@@ -164,14 +170,12 @@ def _as_opaque(model: Any, predictor: Predictor | None, names: tuple[str, ...], 
     """Return a member as an opaque learner: its predictor, of the columns that this reads, or the member itself."""
     if predictor is None or (method == "decision_function" and not _gives_adopted_scores(model)):
         return opaque_member(model, names, method)
-    place = {name: f for f, name in enumerate(predictor.feature_names)}
-    columns = tuple(place[name] for name in predictor.used_features)
-    ask: Ask = "decision_function" if method == "decision_function" else "predict"
-    function: Callable[..., Any] = PredictorMethod(predictor, columns, ask)
+    asked = PredictorMethod.of(predictor, "decision_function" if method == "decision_function" else "predict")
+    function: Callable[..., Any] = asked
     classes = classes_of(model) if method != "predict" else None
     width = 1 if classes is not None and len(classes) == 2 else None if classes is None else len(classes)
-    width = np.size(function(np.zeros((1, len(columns))))) if width is None else width
+    width = np.size(asked(np.zeros((1, len(asked.columns))))) if width is None else width
     if method == "predict_proba" and width == 1:
-        function = ClassOneFunction(function)
-    tree = opaque_tree(type(model).__name__, function, names, columns, width)
+        function = ClassOneFunction(asked)
+    tree = opaque_tree(type(model).__name__, function, names, asked.columns, width)
     return tree.with_categories(predictor.categories)

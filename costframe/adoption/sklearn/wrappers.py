@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 from numpy.typing import ArrayLike
 
 from costframe.adoption.foreign import package_of, refused
 from costframe.adoption.inside import WRAPPERS, inner_of
 from costframe.adoption.opaque import opaque_tree
-from costframe.adoption.sklearn.members import Members
+from costframe.adoption.sklearn.members import Members, PredictorMethod
 from costframe.adoption.sklearn.terms import Term
 from costframe.core.arrays import F8
 from costframe.core.errors import AdoptionError
@@ -101,23 +101,22 @@ def adopt_transformed(model: Any, names: tuple[str, ...]) -> Predictor:
         predictor = None
     if predictor is None:
         raise refused(model, f"its {type(model.regressor_).__name__} is not among those that can")
-    columns = [predictor.feature_names.index(name) for name in predictor.used_features]
-    function = _InvertedPredictions(predictor, tuple(columns), model.transformer_)
-    width = np.size(function(np.zeros((1, len(columns)))))
-    tree = opaque_tree(type(model).__name__, function, names, columns, width)
+    predict = PredictorMethod.of(predictor, "predict")
+    function = _InvertedPredictions(predict, model.transformer_)
+    width = np.size(function(np.zeros((1, len(predict.columns)))))
+    tree = opaque_tree(type(model).__name__, function, names, predict.columns, width)
     return tree.with_categories(predictor.categories).with_costs(predictor.costs)
 
 
+@frozen(eq=False)
 class _InvertedPredictions(ReadsNumbers):
     """Predictions as the targets were before a transformation, for the columns that a predictor reads."""
 
-    def __init__(self, predictor: Predictor, columns: tuple[int, ...], transformer: Any) -> None:
-        self.predictor, self.columns, self.transformer = predictor, columns, transformer
+    predict: PredictorMethod
+    transformer: Any
 
     def __call__(self, rows: F8) -> F8:
-        whole = np.full((len(rows), len(self.predictor.feature_names)), np.nan)
-        whole[:, list(self.columns)] = rows
-        predicted = self.predictor.predict(whole).reshape(len(rows), -1)
+        predicted = self.predict(rows).reshape(len(rows), -1)
         return np.asarray(self.transformer.inverse_transform(predicted), np.float64)
 
 
