@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from costframe.adoption.foreign import library_of
+from costframe.adoption.foreign import OpaqueOnlyError, library_of
 from costframe.core.checks import as_path, check_name_list
 from costframe.core.errors import AdoptionError, shown
 from costframe.hooks import hookimpl
@@ -54,7 +54,6 @@ def adopt(
         answers otherwise than its parts say, as that of a future version of a library might.
     """
     from costframe.adoption.checking import check_answers
-    from costframe.adoption.foreign import OpaqueOnlyError
     from costframe.adoption.opaque import adopt_opaque
     from costframe.core.plugins.registry import registry
 

@@ -83,10 +83,8 @@ def list_handings(model: Any, predictor: Predictor, library: str) -> list[Handin
     if names is None or (library != "sklearn" and not predictor.categories):
         return Handing(tries_polars=may_need_polars(model)).ways(predictor.feature_names)
     fitted_names = tuple(map(str, names))
-    ways, categories = (
-        Handing(fitted_names, tries_polars=may_need_polars(model)).ways(fitted_names),
-        categories_inside(model, fitted_names),
-    )
+    ways = Handing(fitted_names, tries_polars=may_need_polars(model)).ways(fitted_names)
+    categories = categories_inside(model, fitted_names)
     return [*ways[:1], *([evolve(ways[0], categories=categories)] if categories else []), *ways[1:]]
 
 

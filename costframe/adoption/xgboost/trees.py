@@ -57,7 +57,7 @@ class TreeReader:
         position[order] = np.arange(len(order))
         sets, missing_left, reading = self._categories(tree, column, threshold, default, order)
         outputs = self._outputs(tree, condition, right, leaf)
-        try:  # `_order` has checked the nodes
+        try:  # `_order_nodes` has checked the nodes
             return tabulate_tree(
                 leaf[order],
                 column[order],
