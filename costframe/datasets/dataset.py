@@ -265,8 +265,7 @@ class Dataset:
 
 def _read_arrays(X: Any, y: Any, split: Any, qid: Any) -> tuple[F8, NDArray[Any]]:
     """Return rows, float64 (n, d), and labels; refuse arrays of other shapes by name."""
-    if not (isinstance(X, np.ndarray) and X.dtype == np.float64):
-        refuse_text(X, "X")
+    refuse_text(X, "X")
     try:
         rows = np.asarray(X, np.float64)
     except (TypeError, ValueError, OverflowError) as error:

@@ -92,7 +92,7 @@ def read_features(
             else:
                 texts += [name] if kind == "few texts" else []
                 values, labels[name] = encode_categories(column, name)
-                missing += describe_missing({name: column})
+                missing += describe_missing(column, name)
         columns.append(values)
     with problems.collect():
         refuse_texts(beside, _WAYS, spelling)
@@ -142,7 +142,7 @@ def find_categories(
                     raise DataError(f"column {name!r}: expected numbers or texts, got {files.schema.field(name).type}")
                 texts.append(name)
             labels[name] = encode_categories(values, name)[1]
-            missing += describe_missing({name: values})
+            missing += describe_missing(values, name)
     refuse_texts(beside, _WAYS)
     return Features(np.empty((0, 0)), labels, texts, missing)
 

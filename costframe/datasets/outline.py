@@ -11,12 +11,11 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from costframe.core.arrays import I8
-from costframe.core.errors import DataError, ParameterError, format_count, shown
+from costframe.core.errors import DataError, format_count, shown
 from costframe.core.numerals import is_numeral, looks_numeric
 from costframe.core.tables.categories import check_exact
 from costframe.core.tables.columns import as_queries, as_target, text_values
 from costframe.core.tables.row_labels import check_nested
-from costframe.datasets.dataset import TASKS
 from costframe.datasets.parts import QID, SPLIT, Kinds, obey_split
 from costframe.datasets.reading import Reading
 from costframe.datasets.table_files import TableFile
@@ -78,8 +77,6 @@ def _refuse_unread(y: NDArray[Any], opened: TableFile, how: Reading) -> None:
 def _task(y: NDArray[Any], how: Reading, qid: I8 | None) -> tuple[str, list[str]]:
     """Return the task, given or inferred, and notes with the reason."""
     if how.task is not None:
-        if how.task not in TASKS:
-            raise ParameterError(f"task: expected one of {', '.join(TASKS)}, got {how.task!r}")
         return how.task, []
     if qid is not None:
         return "ranking", [f"task: ranking by {how.target!r}, for there is a column {QID!r}"]

@@ -124,12 +124,12 @@ def read_large_table(
 
     Also a ParameterError, without dask.
     """
-    file, problems = as_path(path), Problems(as_path(path))
+    file = as_path(path)
     check_dask(file)
     how = Reading.of(file, target, costs, task, ignore, categorical, seed, group, keep_ids)
     opened = TableFile.open(file, missing)
+    problems, features = Problems(file), None
     draft = _begin(opened, how, opened.names(), None, problems)
-    features = None
     with problems.collect():
         if dates := [*(epochs or ()), *draft.dated]:
             raise DataError(

@@ -164,10 +164,10 @@ def describe_codes(names: Sequence[str]) -> str:
     return f"{quote_names(names)}: read as numbers, 007 as 7; {options} keeps such codes as they are written"
 
 
-def describe_missing(columns: Mapping[str, Any]) -> list[str]:
-    """Return a note on each column of categories in which texts stand for missing values."""
-    texts = {name: missing_text(column) for name, column in columns.items()}
-    return [f"{shown(name)}: {shown(text)} is taken for a missing value" for name, text in texts.items() if text]
+def describe_missing(column: Any, name: str) -> list[str]:
+    """Return a note if texts stand for missing values in a column of categories."""
+    text = missing_text(column)
+    return [f"{shown(name)}: {shown(text)} is taken for a missing value"] if text else []
 
 
 def describe_dates(dates: Mapping[str, Dates]) -> str:
