@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from costframe.core.arrays import F8
 from costframe.core.errors import format_count, shown
 from costframe.datasets.dataset import Dataset
-from costframe.datasets.parts import PARTS
-
-if TYPE_CHECKING:
-    from costframe.datasets.ids import IdColumn
+from costframe.datasets.ids import IdColumn
 from costframe.datasets.leaks import Leak
+from costframe.datasets.parts import PARTS
 
 _FEW = {"train": 20, "valid": 10, "test": 10}  # rows of a class, queries, or rows with values
 

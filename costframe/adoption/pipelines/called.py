@@ -27,7 +27,7 @@ _ROUNDED = ("float32", "Float32", "float16")
 class CallableTransformer(ReadsGiven):
     """Fitted transformers, one after the other, as a picklable function of rows (rows, d) to float64 (rows, width).
 
-    One that takes a sparse table reads twice its columns, the values and what is stored; see `Table`.
+    One that takes a sparse table reads twice its columns, the values and what is stored; see `StepTable`.
     """
 
     steps: tuple[Any, ...]
