@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def guess_groups(
     return guesses
 
 
-def _group(names: Mapping[str, None], stem_of: Callable[[str], str | None]) -> dict[str, list[str]]:
+def _group(names: Iterable[str], stem_of: Callable[[str], str | None]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for name in names:
         if stem := stem_of(name):
@@ -94,11 +94,8 @@ def find_one_hot(columns: Mapping[str, Any]) -> list[list[str]]:
 
     `columns` are those of a pyarrow table, by name; a one-hot column holds 0 and 1, or truth values.
     """
-    groups: dict[str, list[str]] = {}
-    for name in columns:
-        if stem := split_name(name):
-            groups.setdefault(stem, []).append(name)
-    return [names for names in groups.values() if len(names) > 1 and _at_most_one([columns[name] for name in names])]
+    groups = _group(columns, split_name).values()
+    return [names for names in groups if len(names) > 1 and _at_most_one([columns[name] for name in names])]
 
 
 def _at_most_one(columns: list[Any]) -> bool:
