@@ -13,7 +13,7 @@ from pyarrow import csv, parquet
 
 from costframe.core.cells import FORMULA, guard
 from costframe.core.errors import DataError
-from costframe.core.tables.columns import decode_column, is_text, name_type
+from costframe.core.tables.columns import decode_column, is_text, map_texts, name_type
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 WRITABLE = (*_SEPARATORS, ".parquet")
@@ -54,9 +54,7 @@ def _guard_texts(column: Any) -> Any:
     texts = decode_column(column)
     if not is_text(texts.type) or not pc.any(pc.match_substring_regex(texts, FORMULA)).as_py():
         return column
-    distinct = texts.unique()
-    guarded = pa.array([text if text is None else guard(text) for text in distinct.to_pylist()], distinct.type)
-    return guarded.take(pc.index_in(texts, distinct))
+    return map_texts(texts, guard)
 
 
 def check_writable(columns: Mapping[str, Any], ending: str) -> None:

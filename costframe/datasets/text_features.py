@@ -15,6 +15,7 @@ from costframe.core.numerals import Spelling, is_numeral, looks_numeric
 from costframe.core.tables.columns import (
     MISSING_TEXTS,
     decode_column,
+    distinct_texts,
     is_text,
     missing_text,
     name_type,
@@ -49,7 +50,7 @@ def is_few_texts(column: Any, name: str, n_rows: int | None = None, spelling: Sp
     column = decode_column(column, f"column {name!r}")
     if not is_text(column.type):
         return False
-    texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    texts = distinct_texts(column)
     example = next((text for text in texts if not is_numeral(text)), None)
     ways = f"--ignore {shlex.quote(name)}, or split it by categories with --categorical {shlex.quote(name)}"
     if example is not None and all(map(spells_date, texts)):
@@ -77,7 +78,7 @@ def why_no_feature(column: Any, name: str) -> str | None:
         return "times, which are no numbers"
     if not is_text(column.type):
         return None
-    texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    texts = distinct_texts(column)
     if texts and all(map(spells_date, texts)):
         return "dates that may be read in two ways, or do not exist"
     if len(texts) <= most_texts(len(column)) or all(map(looks_numeric, texts)):
@@ -93,7 +94,7 @@ def holds_numbers(column: Any, name: str) -> bool:
     column = decode_column(column, f"column {name!r}")
     if not is_text(column.type):
         return False
-    texts = null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    texts = distinct_texts(column)
     numbers = sum(map(is_numeral, texts))
     odd = not all(map(looks_numeric, texts))
     return odd and 2 * numbers >= len(texts) and not all(map(spells_date, texts))

@@ -15,7 +15,7 @@ from pyarrow import csv
 from costframe.core.cells import FORMULA, unguard
 from costframe.core.errors import DataError, shown
 from costframe.core.numerals import Evidence, Spelling
-from costframe.core.tables.columns import MISSING_TEXTS, is_text, null_texts
+from costframe.core.tables.columns import MISSING_TEXTS, is_text, map_texts, null_texts
 from costframe.datasets.dialects import Dialect, find_dialect
 
 # Bytes to read at a time: as many as pyarrow does by itself; with many columns, as much as 64 headers.
@@ -191,6 +191,4 @@ def unguard_texts(column: Any) -> Any:
         return column
     if not pc.any(pc.match_substring_regex(column.filter(marked), FORMULA)).as_py():
         return column
-    distinct = column.unique()
-    unguarded = pa.array([text if text is None else unguard(text) for text in distinct.to_pylist()], distinct.type)
-    return unguarded.take(pc.index_in(column, distinct))
+    return map_texts(column, unguard)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ def encode_categories(
         if labels is None and is_numeric(column.type):
             check_exact(column.unique().to_pylist(), f"column {name!r}")
         return as_numbers(column, name), None
-    texts = () if labels is not None else null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()
+    texts = () if labels is not None else distinct_texts(column)
     known = labels if labels is not None else tuple(sorted(texts))
     places = pc.index_in(column, pa.array(known, column.type)).cast(pa.float64())
     numbers = np.array(places.to_numpy(zero_copy_only=False), np.float64)
@@ -160,6 +160,18 @@ def missing_text(column: Any) -> str | None:
     values = decode_column(column, "column").unique()
     texts = values.filter(pc.is_in(values, pa.array(MISSING_TEXTS[1:], values.type))) if is_text(values.type) else []
     return str(texts[0]) if len(texts) else None
+
+
+def distinct_texts(column: Any) -> list[str]:
+    """Return the different texts of a column of texts, without those that stand for a missing value."""
+    return list(null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist())
+
+
+def map_texts(column: Any, change: Callable[[str], str]) -> Any:
+    """Return a column of texts with what a function makes of each different one; missing ones stay."""
+    distinct = column.unique()
+    changed = pa.array([text if text is None else change(text) for text in distinct.to_pylist()], distinct.type)
+    return changed.take(pc.index_in(column, distinct))
 
 
 def null_texts(column: Any, texts: Sequence[str]) -> Any:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from costframe.core.errors import DataError
 from costframe.core.prices.entries import FeaturePrice
 from costframe.core.tables.categories import is_missing
-from costframe.core.tables.columns import MISSING_TEXTS, decode_column, is_text, name_type, null_texts, show_example
+from costframe.core.tables.columns import decode_column, distinct_texts, is_text, name_type, show_example
 from costframe.core.tables.date_texts import spells_date
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.frame_rows import as_plain
@@ -36,7 +36,7 @@ def find_dates(column: Any, name: str, price: FeaturePrice | None = None) -> Dat
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) or pa.types.is_null(column.type):
         dates = Dates(epoch=epoch)
     elif is_text(column.type):
-        texts = [text.strip() for text in null_texts(column.unique(), MISSING_TEXTS).drop_null().to_pylist()]
+        texts = [text.strip() for text in distinct_texts(column)]
         if not texts or all(map(spells_date, texts)):
             dates = Dates.of(texts, epoch)
     elif epoch is not None and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
