@@ -19,17 +19,19 @@ class CodeTrial:
     """Whether the code of a source has failed for every key so far."""
 
     def __init__(self) -> None:
-        self.has_worked = False  # for some key, for good
+        self._has_worked = False  # for some key, for good
         self._keys: set[Hashable] = set()  # that failed so, before any came
 
     def judge(self, replies: dict[Hashable, Any]) -> str | None:
         """Take the replies of a trip, or the errors of its keys; return what is wrong if the code fails for all keys.
 
-        As soon as one key has a reply, `has_worked` is true, and there is nothing left to judge.
+        As soon as one key has a reply, the code is right for good.
         """
+        if self._has_worked:
+            return None
         errors = [_cause(reply) for reply in replies.values()]
         if not all(isinstance(error, _ALWAYS + _AFTER_SOME) for error in errors):
-            self.has_worked = any(not isinstance(reply, BaseException) for reply in replies.values())
+            self._has_worked = any(not isinstance(reply, BaseException) for reply in replies.values())
             return None
         self._keys.update(replies)
         if not any(isinstance(error, _ALWAYS) for error in errors) and len(self._keys) < _SOME:

@@ -117,7 +117,7 @@ class Trips:
             self._fail(wants, outcomes, "the deadline passed", is_paid=False)
             return {}, 0.0
         replies = await self._replies(wants, min(timeout, end - now))
-        if not self._code.has_worked and (why := self._code.judge(replies)) is not None:
+        if (why := self._code.judge(replies)) is not None:
             self._fail(wants, outcomes, why)
             for key, names in wants.items():
                 outcomes[key].broken.update(names)
