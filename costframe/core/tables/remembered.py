@@ -131,9 +131,6 @@ def _content(value: Any) -> bytes:
     return f"o{name} {value!r} {getattr(value, 'unit', '')}".encode()
 
 
-# --- values again ------------------------------------------------------------------------------------------------
-
-
 def value_of(number: float) -> Any:
     """Return what a process remembers of a number: a text, or a `Given`."""
     return _MEMORY.value(number)
