@@ -24,7 +24,7 @@ _MANY = 255  # mean number of repetitions of a row that the tree engine can coun
 
 
 class FitRows(TypedDict, total=False):
-    """The arguments of `fit` beside rows, labels and weights: validation data, and queries of both.
+    """The arguments of `fit` beside rows, labels and weights: validation data, queries of both, and tests made.
 
     A method that takes them too says `**others: Unpack[FitRows]`, and passes them on to `training_data`.
     """
@@ -34,6 +34,8 @@ class FitRows(TypedDict, total=False):
     sample_weight_val: ArrayLike | None
     qid: ArrayLike | None
     qid_val: ArrayLike | None
+    made: Any
+    made_val: Any
 
 
 @frozen
@@ -92,6 +94,8 @@ class Rows:
         Query of each row, for rankings; a worker has all rows of its queries.
     labels : (K,) or None
         Class labels, in the order of their codes.
+    units : int64 (n,) or None
+        The row of the records, or the query, of which each row is a completed copy; copies stay together in folds.
     workers : Workers
         The workers whose rows, together, are all rows. What follows from all rows, as `total_weight`, is the same on
         every worker, and all must ask for it.
@@ -103,6 +107,7 @@ class Rows:
     qid: I8 | None = None
     workers: Workers = field(default=ALONE, repr=False)
     labels: NDArray[Any] | None = field(default=None, repr=False)
+    units: I8 | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Count this worker's rows."""
@@ -115,8 +120,13 @@ class Rows:
 
     def take(self, chosen: NDArray[Any]) -> Rows:
         """Keep some rows, by number or by mask."""
-        queries = None if self.qid is None else self.qid[chosen]
-        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries, self.workers, self.labels)
+        queries, units = (None if values is None else values[chosen] for values in (self.qid, self.units))
+        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries, self.workers, self.labels, units)
+
+    @property
+    def together(self) -> I8 | None:
+        """The number of each row's record or query, whose rows stay together in folds: int64 (n,); None if alone."""
+        return self.qid if self.units is None else self.units
 
     @cached_property
     def uneven_weight(self) -> F8 | None:
@@ -207,7 +217,7 @@ class TrainingData:
         if one.qid is not None and other.qid is not None:
             queries = np.concatenate([one.qid, other.qid + one.qid.max(initial=-1) + 1])
         X, y, weight = (np.concatenate([getattr(rows, name) for rows in both]) for name in ("X", "y", "weight"))
-        return evolve(one, X=X, y=y, weight=weight, qid=queries)
+        return evolve(one, X=X, y=y, weight=weight, qid=queries, units=_join_units(one, other))
 
     def reading_only(self, columns: Sequence[int]) -> TrainingData:
         """Return the same data with all other columns constant, so that a model trained on it never reads these.
@@ -227,3 +237,14 @@ class TrainingData:
             return evolve(rows, X=X)
 
         return evolve(self, train=hide(self.train), valid=None if self.valid is None else hide(self.valid))
+
+
+def _join_units(one: Rows, other: Rows) -> I8 | None:
+    """Return the units of rows followed by others, which share none; None if both have none."""
+    if one.units is None and other.units is None:
+        return None
+    first, second = (
+        rows.units if rows.units is not None else np.arange(len(rows)) if rows.qid is None else rows.qid
+        for rows in (one, other)
+    )
+    return np.concatenate([first, second + int(first.max(initial=-1)) + 1])

@@ -34,12 +34,12 @@ def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
 
 
 def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
-    """Return a hash of each row's values, or of its query's, that does not depend on order or weights: uint64 (n,)."""
+    """Return a hash of each row's values, or of its query's or record's, whatever the order and weights: uint64 (n,)."""
     names = data.feature_names
     numbers = digest_rows(rows.X, np.array(sorted(range(len(names)), key=names.__getitem__), np.int64), rows.y)
-    if rows.qid is None:
+    if rows.together is None:
         return numbers
-    query = np.unique(rows.qid, return_inverse=True)[1]
+    query = np.unique(rows.together, return_inverse=True)[1]
     _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
     return _sum_by_query(numbers[first], query[first])[query]
 
@@ -121,7 +121,7 @@ def _places(rows: Rows, numbers: NDArray[np.uint64], n_classes: int) -> I8:
     new = np.ones(len(rows), np.bool_)
     new[1:] = (number[1:] != number[:-1]) | (kind[1:] != kind[:-1])
     equal = np.cumsum(new) - 1
-    if rows.qid is None:
+    if rows.together is None:
         new |= np.bincount(equal, weight)[equal] > _FEW_EQUAL
     counts = np.bincount(kind[new], minlength=n_classes)
     place = np.empty(len(rows), np.int64)
@@ -142,10 +142,11 @@ def sampling_keys(
 ) -> tuple[NDArray[Any], ...]:
     """Return keys for `least_rows`: `numbers` of rows or queries, weights, and all that equal keys share.
 
-    Rows of a query stay together. Copies of a row do not, else one row that is there often could fill a sample.
+    Rows of a query stay together, and completed copies of a record. Equal rows do not, else one row that is there often
+    could fill a sample.
     """
-    if rows.qid is not None:
-        return numbers, row_numbers(evolve(rows, qid=None), data), rows.weight, *more
+    if rows.together is not None:
+        return numbers, row_numbers(evolve(rows, qid=None, units=None), data), rows.weight, *more
     equal = hash_table(np.column_stack([rows.weight, *more]), numbers)
     copies = number_copies(equal)
     return np.where(copies == 0, numbers, hash_table(copies[:, np.newaxis], equal)), rows.weight, *more

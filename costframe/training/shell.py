@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar, Unpack, cast
 
+import numpy as np
 from attrs import evolve
 from numpy.typing import ArrayLike
 from sklearn.base import _clone_parametrized
@@ -20,11 +22,14 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.categories import coded_features
 from costframe.core.tables.dates import Dates
-from costframe.core.tables.frames import is_dask
+from costframe.core.tables.frames import is_dask, take_rows
+from costframe.core.tables.row_labels import check_weights
 from costframe.core.workers import Workers
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.date_parts import DatedPath, DateParts
+from costframe.records.made import Records
 from costframe.training.error_costs import usual_tradeoff
+from costframe.training.learning import COMPLETED, check_learning, learn_from
 from costframe.training.predicting import Gains, Predicting
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -82,6 +87,7 @@ class CostAwareEstimator(Predicting):
     _only: Sequence[int] | None = None  # columns that training may read
     _dates: Mapping[str, Dates] | None = None  # columns that are dates outside, days in X
     _parts: DateParts | None = None  # of dates, on which it trains beside X
+    _learning: str = COMPLETED  # what it learns from where tests were not made
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Inherit scikit-learn's methods `set_*_request`, which it repeats in every class, where they are the same."""
@@ -109,6 +115,8 @@ class CostAwareEstimator(Predicting):
         sample_weight_val: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
+        made: Any = None,
+        made_val: Any = None,
         client: Any = None,
     ) -> Self:
         """Train.
@@ -130,6 +138,10 @@ class CostAwareEstimator(Predicting):
             Validation data, for early stopping and other choices of the algorithm.
         qid, qid_val : (n,), optional
             Query of each row, for rankings.
+        made, made_val : bool (n, d), data frame of bool, or True, optional
+            Which cells were asked for, in place of what prices say by `absent`; True says that all were. Where a test
+            was not made, it learns from completed copies of the row, and an empty cell that was asked for is an answer;
+            see docs/records.md.
         client : distributed.Client, optional
             Of the cluster that trains on dask collections; by default the current one.
 
@@ -139,6 +151,7 @@ class CostAwareEstimator(Predicting):
             If an argument does not fit; a ValueError that names it.
         """
         if client is not None or is_dask(X):
+            self._refuse_records(made, made_val)
             train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid}
             valid = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid_val": qid_val}
             from costframe.training.cluster.fitting import fit_on_cluster
@@ -146,8 +159,9 @@ class CostAwareEstimator(Predicting):
             fit_on_cluster(self, client, train, valid)
             return self
         data = self.training_data(
-            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
-        )
+            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid,
+            qid_val=qid_val, made=made, made_val=made_val,
+        )  # fmt: skip
         predictor, names = self._train(data), data.feature_names
         if predictor.feature_names != names:
             raise PluginError(
@@ -215,6 +229,10 @@ class CostAwareEstimator(Predicting):
                 raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
         train = self._rows(X, y, sample_weight, qid, "", first=True)
         valid = self._validation(others.get("X_val"), others.get("y_val"), others.get("sample_weight_val"), qid_val)
+        train = self._learn(train, costs, prices.names, others.get("made"), sample_weight, "X")
+        if valid is not None:
+            given = others.get("made_val"), others.get("sample_weight_val")
+            valid = self._learn(valid, costs, prices.names, *given, "X_val")
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         if costs.errors is not None:
             labels = self.classes_ if self.kind == "classifier" else None
@@ -229,6 +247,34 @@ class CostAwareEstimator(Predicting):
         self._parts = DateParts.of(costs, prices.names, named.categories)
         data = data if self._parts is None else self._parts.add(data)
         return data if self._only is None else data.reading_only(self._only)
+
+    def _learn(
+        self, rows: Rows, costs: CostModel, names: Sequence[str], made: Any, weight: ArrayLike | None, name: str
+    ) -> Rows:
+        """Return the rows to learn from, where tests may not have been made."""
+        if made is None and not costs.panels:
+            return rows
+        if self._workers.count > 1:
+            self._refuse_records(made, None)
+        if made is not None and made is not True and weight is not None:
+            made = take_rows(made, np.flatnonzero(check_weights(weight, len(made), "sample_weight") > 0))
+        return learn_from(rows, Records.of(rows.X, names, costs.panels, made), self._learning, name)
+
+    def _refuse_records(self, *made: Any) -> None:
+        """Refuse tests that were not made, where rows do not lie in this process' memory."""
+        has_names = isinstance(self.costs, CostModel | Mapping | str | os.PathLike)  # an array says nothing of cells
+        if (has_names and CostModel.of(self.costs).panels) or any(mask is not None for mask in made):
+            raise ParameterError("made: tests that were not made are completed for rows in memory only")
+
+    def learning_from(self, how: str) -> Self:
+        """Return a copy that learns "recorded", "completed" or "tested" rows, where tests were not made.
+
+        Clones of the copy do the same.
+        """
+        check_learning(how)
+        other = copy(self)
+        other._learning = how  # noqa: SLF001 - the copy's own
+        return other
 
     def path_data(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]
@@ -262,6 +308,7 @@ class CostAwareEstimator(Predicting):
     def __sklearn_clone__(self) -> Self:
         other: Self = _clone_parametrized(self)
         other = other if self._only is None else other.reading_only(self._only)
+        other = other if self._learning == COMPLETED else other.learning_from(self._learning)
         return other if self._dates is None else other.reading_dates(self._dates)
 
     def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:

@@ -21,6 +21,7 @@ from costframe.core.prices.error_entries import ColumnPrice
 from costframe.core.prices.error_prices import ErrorPrices
 from costframe.core.prices.given_prices import as_entries, as_format, as_prices, check_array, of_series, to_plain
 from costframe.core.prices.needs import Needs
+from costframe.core.prices.panels import Panel, mark_not_made, panels_of
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.prices.price_checks import check_needs, check_sum
 from costframe.core.prices.price_table import dearest, dearest_rows, total_price
@@ -263,6 +264,19 @@ class CostModel:
             None if self.errors is None or self.errors.columns else self.errors
         )  # whoever reads raw columns decides
         return ThroughPrices(attrs.evolve(self, features=features, resources=resources, errors=errors), names)
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """Features whose empty cells mean that a test was not made, those that are made together in one; often none."""
+        return panels_of(self.features, self.resources)
+
+    def as_records(self) -> CostModel:
+        """Return the same prices for records in which somebody chose who was tested.
+
+        Empty cells of all that costs something mean "not made"; see docs/records.md.
+        """
+        features, resources = mark_not_made(self.features, self.resources)
+        return attrs.evolve(self, features=features, resources=resources)
 
     def without_errors(self) -> CostModel:
         """Return the same prices without those of errors, by which inquiries ask for what predictions need alone."""

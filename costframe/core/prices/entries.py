@@ -10,6 +10,8 @@ EPOCHS = {"days": 1, "seconds": 86_400, "milliseconds": 86_400_000, "microsecond
 """What numbers since 1970-01-01 may count, each with how many are in a day."""
 PARTS = ("year", "month", "day", "weekday", "hour")
 """Parts of dates that may be features."""
+ANSWER, NOT_MADE = "answer", "not made"
+"""What an empty cell of a table may be."""
 
 
 @attrs.frozen
@@ -35,12 +37,15 @@ class FeaturePrice:
         "month", "day", "weekday" (0 is Monday) and "hour".
     epoch : {"days", "seconds", "milliseconds", "microseconds"}, optional
         What numbers of a feature of dates count, since 1970-01-01 in UTC; None refuses them in place of dates.
+    absent : {"answer", "not made"}
+        What an empty cell of labelled rows is: what the source answered, or a test that nobody made; see
+        docs/records.md.
 
     Raises
     ------
     CostModelError
-        If a price is not a finite number >= 0, a name is not a text, or a part or epoch is unknown; the error names the
-        entry.
+        If a price is not a finite number >= 0, a name is not a text, or a part, epoch or `absent` is unknown; the error
+        names the entry.
     """
 
     name: str
@@ -51,6 +56,7 @@ class FeaturePrice:
     time: float = 0.0
     parts: tuple[str, ...] = ()
     epoch: str | None = None
+    absent: str = ANSWER
 
     def __attrs_post_init__(self) -> None:
         _check_entry(self, "features", "cost", "once", "time", *(() if self.split is None else ("split",)))
@@ -77,12 +83,16 @@ class ResourcePrice:
         Other resources that must be there first.
     time : float
         Milliseconds that it takes, after the resources that it needs are there.
+    absent : {"answer", "not made"}
+        What empty cells of all features that need it are, unless they say it themselves. If it is "not made", a row in
+        which they all are empty has not had the resource; else an empty one is its answer.
     """
 
     name: str
     cost: float = 0.0
     needs: tuple[str, ...] = ()
     time: float = 0.0
+    absent: str = ANSWER
 
     def __attrs_post_init__(self) -> None:
         _check_entry(self, "resources", "cost", "time")
@@ -95,6 +105,8 @@ def _check_entry(price: FeaturePrice | ResourcePrice, table: str, *keys: str) ->
     object.__setattr__(price, "needs", as_names(price.needs, table, name, "needs"))
     for key in keys:
         object.__setattr__(price, key, as_price(getattr(price, key), table, name, key))
+    if price.absent not in {ANSWER, NOT_MADE}:
+        raise entry_error((table, name, "absent"), f"{ANSWER!r} or {NOT_MADE!r}", price.absent)
 
 
 def _check_date(price: FeaturePrice) -> None:

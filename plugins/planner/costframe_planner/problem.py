@@ -129,8 +129,7 @@ class Problem:
     def sample(self, most: int) -> SampledRows:
         """Return at most `most` of the rows, chosen by their hashes."""
         chosen, rows = least_rows(self.keys, most), self.rows
-        queries = None if rows.qid is None else rows.qid[chosen]
-        few = Rows(np.empty((len(chosen), 0)), rows.y[chosen], rows.weight[chosen], queries, labels=rows.labels)
+        few = evolve(rows, X=np.empty((len(rows), 0))).take(chosen)
         stakes = None if self.stakes is None else self.stakes.take(chosen)
         return SampledRows(self.coarse.take_rows(chosen), few, self.fold[chosen], self.half[chosen], stakes)
 

@@ -1,0 +1,182 @@
+"""Completion of tests that were not made: donors of the same class with a like prediction from all other columns.
+
+Predictive mean matching (Little 1988), given the label (Moons et al. 2006), chained over panels, in several copies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from costframe.core.arrays import B1, F8, I8
+from costframe.records.made import Records
+
+COPIES = 4
+DONORS = 5  # nearest ones, of which chance takes one
+_TURNS = 2  # of the chain over panels
+_MOST_ROWS = 20_000  # from which a regression learns
+_FEWEST = 10  # rows with a value, else chance alone matches
+_KEPT = 16  # completions, for fits of several models on the same rows
+_ROUNDS, _RATE = 40, 0.15  # of a regression
+
+
+class _Kept:
+    """The last completions, by digests of what they are of."""
+
+    def __init__(self) -> None:
+        self._known, self._lock = OrderedDict[bytes, I8](), threading.Lock()
+
+    def get(self, key: bytes, make: Callable[[], I8]) -> I8:
+        """Return what is known by a key, or make it."""
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        made = make()
+        with self._lock:
+            self._known[key] = made
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return made
+
+
+_completions = _Kept()
+
+
+def find_donors(X: F8, y: NDArray[Any], records: Records, *, by_class: bool, copies: int = COPIES, seed: int = 0) -> I8:
+    """Return the row whose values each row gets of each panel: int32 (copies, n, T).
+
+    A row in which a panel was made is its own donor; -1 stands where no row of the class has the panel.
+
+    Parameters
+    ----------
+    X : float64 (n, d)
+        NaN where a panel was not made; elsewhere NaN is a value like others.
+    y : (n,)
+        Class codes, or numbers.
+    records : Records
+    by_class : bool
+        Whether donors are of the same class; else the label is a column like others.
+    copies, seed : int
+        Equal arguments give equal donors.
+    """
+    labels = np.asarray(y, np.float64)
+
+    def draw() -> I8:
+        kinds = np.unique(labels, return_inverse=True)[1] if by_class else np.zeros(len(labels), np.int64)
+        chains = (_Chain(X, labels, kinds, records, np.random.default_rng([seed, copy])) for copy in range(copies))
+        donors = np.stack([chain.run() for chain in chains])
+        donors.setflags(write=False)
+        return donors
+
+    return _completions.get(_key(X, labels, records, by_class, copies, seed), draw)
+
+
+def _key(X: F8, labels: F8, records: Records, *numbers: int) -> bytes:
+    digest = hashlib.blake2b(repr((X.shape, records.names, numbers)).encode(), digest_size=16)
+    for values in (X, labels, records.made, *records.columns):
+        digest.update(np.ascontiguousarray(values).data)
+    return digest.digest()
+
+
+def fill(X: F8, donors: I8, records: Records) -> F8:
+    """Return rows, float64 (n, d), with the panels of their donors, int (n, T)."""
+    filled = X.copy()
+    for panel, columns in enumerate(records.columns):
+        taking = np.flatnonzero(~records.made[:, panel])
+        giving = donors[taking, panel]
+        filled[np.ix_(taking, columns)] = np.where(giving[:, np.newaxis] >= 0, X[np.ix_(giving, columns)], np.nan)
+    return filled
+
+
+class _Chain:
+    """One copy: panels are drawn in turn, each given the draws of the others."""
+
+    def __init__(self, X: F8, labels: F8, kinds: I8, records: Records, rng: np.random.Generator) -> None:
+        self.X, self.labels, self.kinds, self.records, self.rng = X, labels, kinds, records, rng
+        self.filled = X.copy()
+        for panel, columns in enumerate(records.columns):
+            self.filled[np.ix_(~records.made[:, panel], columns)] = np.nan
+        self.donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1).astype(np.int32)
+
+    def run(self) -> I8:
+        """Return the donors of the last turn."""
+        n_panels = len(self.records.columns)
+        for _ in range(_TURNS if n_panels > 1 else 1):
+            for panel in range(n_panels):
+                self._draw(panel)
+        return self.donors
+
+    def _draw(self, panel: int) -> None:
+        made, columns = self.records.made[:, panel], self.records.columns[panel]
+        predicted = self._predict(made, columns)
+        for kind in np.unique(self.kinds[~made]).tolist():
+            of_kind = self.kinds == kind
+            giving, taking = np.flatnonzero(made & of_kind), np.flatnonzero(~made & of_kind)
+            if len(giving):
+                chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
+                self.donors[taking, panel] = chosen
+                self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]
+
+    def _predict(self, made: B1, columns: I8) -> F8:
+        """Return predictions of a panel's columns from all others and the label, float64 (n, any), in like units.
+
+        They learn from a bootstrap of the rows in which it was made, so that copies differ as models do.
+        """
+        others = np.setdiff1d(np.arange(self.X.shape[1]), columns)
+        given = np.column_stack([self.filled[:, others], self.labels])
+        rows = self.rng.choice(np.flatnonzero(made), min(int(made.sum()), _MOST_ROWS)) if made.any() else np.empty(0)
+        predictions = list(_regress(given, self.X[:, columns], rows.astype(np.int64), made))
+        return np.column_stack(predictions) if predictions else np.zeros((len(self.X), 1))
+
+
+def _regress(given: F8, targets: F8, rows: I8, made: B1) -> Iterator[F8]:
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
+
+    for target in targets.T:
+        known = rows[~np.isnan(target[rows])]
+        if len(known) >= _FEWEST:
+            model = HistGradientBoostingRegressor(
+                learning_rate=_RATE, max_iter=_ROUNDS, max_leaf_nodes=8, early_stopping=False, random_state=0
+            )
+            # regressions are small, and on a busy machine threads wait for each other
+            with threadpool_limits(1, user_api="openmp"):
+                values = model.fit(given[known], np.clip(target[known], -1e300, 1e300)).predict(given)
+            spread = float(values[made].std())
+            if spread > 0:
+                yield (values - values[made].mean()) / spread
+
+
+def draw_near(giving: F8, taking: F8, rng: np.random.Generator) -> I8:
+    """Return for each row of `taking`, float64 (m, any), the place of one of the nearest rows of `giving`."""
+    from scipy.spatial import cKDTree
+
+    count = min(DONORS, len(giving))
+    near = np.asarray(cKDTree(giving).query(taking, k=count)[1]).reshape(len(taking), count)
+    return np.asarray(near[np.arange(len(taking)), rng.integers(0, count, len(taking))])
+
+
+@frozen
+class Donors:
+    """How many rows of each class have had a panel."""
+
+    panel: str
+    counts: tuple[int, ...]  # by class code, or one number where labels are no classes
+
+
+def count_donors(y: NDArray[Any], records: Records, *, by_class: bool) -> Sequence[Donors]:
+    """Return the number of rows of each class in which each panel was made."""
+    kinds = np.unique(y, return_inverse=True)[1] if by_class else np.zeros(len(y), np.int64)
+    count = int(kinds.max(initial=0)) + 1
+    return [
+        Donors(name, tuple(np.bincount(kinds[records.made[:, panel]], minlength=count).tolist()))
+        for panel, name in enumerate(records.names)
+    ]

@@ -1,0 +1,50 @@
+"""What a fit learns from where tests were not made: rows as recorded, completed rows, or rows with all tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import evolve
+
+from costframe.core.checks import check_choice
+from costframe.core.errors import DataError
+from costframe.records.completion import fill, find_donors
+from costframe.records.made import Records
+from costframe.training.data import Rows
+
+RECORDED, COMPLETED, TESTED = "recorded", "completed", "tested"
+LEARNING = RECORDED, COMPLETED, TESTED
+
+
+def check_learning(how: object) -> None:
+    """Refuse a way to learn other than those of `LEARNING`."""
+    check_choice("learning", how, LEARNING)
+
+
+def learn_from(rows: Rows, records: Records | None, how: str, name: str) -> Rows:
+    """Return the rows that a fit learns from; a refusal calls them by `name`, X or X_val.
+
+    Completed ones are as many copies of each row as there are completions, whose weights together are the row's. A
+    copy knows its row, as the folds of an algorithm must not part them.
+    """
+    if records is None or how == RECORDED:
+        return rows
+    if how == TESTED:
+        tested = rows.take(records.all_made)
+        if rows.labels is not None and len(np.unique(tested.y)) < len(np.unique(rows.y)):
+            raise DataError(f"{name}: a class has no row in which all tests were made, {', '.join(records.names)}")
+        if not len(tested):
+            raise DataError(f"{name}: there is no row in which all tests were made, {', '.join(records.names)}")
+        return tested
+    donors = find_donors(rows.X, rows.y, records, by_class=rows.labels is not None or rows.qid is not None)
+    copies = len(donors)
+    queries = None
+    if rows.qid is not None:
+        queries = np.concatenate([rows.qid + copy * (int(rows.qid.max()) + 1) for copy in range(copies)])
+    return evolve(
+        rows,
+        X=np.concatenate([fill(rows.X, of_copy, records) for of_copy in donors]),
+        y=np.tile(rows.y, copies),
+        weight=np.tile(rows.weight / copies, copies),
+        qid=queries,
+        units=np.tile(np.arange(len(rows)) if rows.qid is None else rows.qid, copies),
+    )
