@@ -18,6 +18,7 @@ from costframe.core.tables.row_labels import check_nested, check_queries
 from costframe.core.tables.rows import refuse_text
 from costframe.datasets.column_prices import order_prices, source_of
 from costframe.datasets.parts import PARTS, Kinds, check_parts, split_rows
+from costframe.records.made import find_made, read_mask
 
 TASKS = ("classification", "regression", "ranking")
 
@@ -36,12 +37,15 @@ class PartRows:
         The query of each row, ascending; for rankings.
     groups : int64 (n,) or None
         The group of each row, such as the patient.
+    made : bool (n, d) or None
+        Which cells were asked for; None as prices say.
     """
 
     X: F8
     y: NDArray[Any]
     qid: I8 | None = None
     groups: I8 | None = None
+    made: B1 | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -49,7 +53,7 @@ class PartRows:
     def take(self, chosen: B1) -> PartRows:
         """Keep some rows, bool (n,)."""
         X = self.X if chosen.all() else self.X[np.flatnonzero(chosen)]
-        units = (None if values is None else values[chosen] for values in (self.qid, self.groups))
+        units = (None if values is None else values[chosen] for values in (self.qid, self.groups, self.made))
         return PartRows(X, self.y[chosen], *units)
 
 
@@ -89,6 +93,8 @@ class Dataset:
         The arguments by which `read_table` makes the same table of its file, prices aside; empty for other tables.
     dates : mapping of str to Dates
         Features that are dates in a file, and days since 1970-01-01 in X.
+    made : bool (n, d) or None
+        Which cells were asked for, in place of what prices say by `absent`; see docs/records.md.
     decimal : {".", ","} or None
         The decimal sign of numbers in a file that is a text and tells it; models keep it for tables that do not tell.
 
@@ -115,6 +121,7 @@ class Dataset:
     dates: Mapping[str, Dates] = field(factory=dict)
     groups: I8 | None = None
     decimal: str | None = None
+    made: B1 | None = None
 
     def __repr__(self) -> str:
         """Name its size, task and parts; the arrays would fill pages."""
@@ -139,6 +146,8 @@ class Dataset:
         if unknown := [name for name in self.categorical if name not in held]:
             raise DataError(f"categorical: {unknown[0]!r} is no column; these are {quote_names(self.feature_names)}")
         check_parts(self.split, self.y, self.classes if self.task == "classification" else None)
+        if self.made is not None:
+            find_made(self.X, self.feature_names, (), self.made)  # refuses a mask that does not fit
 
     @classmethod
     def from_arrays(
@@ -157,6 +166,7 @@ class Dataset:
         categorical: Mapping[str, tuple[str, ...] | None] | None = None,
         notes: Sequence[str] = (),
         perfect_cost: float | None = None,
+        made: Any = None,
     ) -> Dataset:
         """Make a data set from arrays.
 
@@ -182,6 +192,9 @@ class Dataset:
             Categorical features, with their labels; empty by default.
         notes : sequence of str
         perfect_cost : float, optional
+        made : bool (n, d) or data frame of bool, optional
+            Which cells were asked for, in place of what prices say by `absent`: the values of others are what nobody
+            knows; see docs/records.md.
         """
         rows, labels = _read_arrays(X, y, split, qid)
         check_choice("task", task, TASKS)
@@ -200,10 +213,11 @@ class Dataset:
         else:
             parts, remarks = np.asarray(split, np.str_), []
         used = seed if split is None else None
+        mask = None if made is None else read_mask(made, rows.shape, names)
         if queries is not None and len(queries) == len(labels):
             order = np.argsort(queries, kind="stable")
             rows, labels, parts, queries = rows[order], labels[order], parts[order], queries[order]
-            numbers = None if numbers is None else numbers[order]
+            numbers, mask = (None if values is None else values[order] for values in (numbers, mask))
         classes = tuple(np.unique(labels).tolist()) if task == "classification" else ()
         model = order_prices(CostModel.of(costs, names), names)
         remarks = [*notes, *remarks]
@@ -222,6 +236,7 @@ class Dataset:
             perfect_cost,
             used,
             groups=numbers,
+            made=mask,
         )
 
     def split_anew(self, seed: int) -> Dataset:
@@ -242,7 +257,12 @@ class Dataset:
         """Return the rows of "train", "valid" or "test"."""
         if not isinstance(name, str) or name not in PARTS:
             raise DataError(f"part: expected one of {', '.join(PARTS)}, got {shown(name)}")
-        return PartRows(self.X, self.y, self.qid, self.groups).take(self.split == name)
+        return PartRows(self.X, self.y, self.qid, self.groups, self.made).take(self.split == name)
+
+    @property
+    def has_records(self) -> bool:
+        """Whether prices or a mask say that some tests were not made."""
+        return bool(self.costs.panels) or self.made is not None
 
     def with_costs(self, costs: object) -> Dataset:
         """Return the same rows with other prices of exactly the same features, without the perfect cost."""

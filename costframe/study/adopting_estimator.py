@@ -21,6 +21,7 @@ from costframe.core.stages.ends import contradicts
 from costframe.core.tables.frames import column_names
 from costframe.core.terms.classes import places
 from costframe.study.rows import StudyRows
+from costframe.training.learning import COMPLETED
 
 
 @define(eq=False)
@@ -31,15 +32,21 @@ class AdoptingEstimator:
     model: Any
     costs_: CostModel
     names: tuple[str, ...]  # of the columns
+    learning: str = COMPLETED  # from what, where tests were not made
     fitted: FittedEstimator | None = field(default=None, init=False)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, **_validation: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, made: Any = None, **_validation: Any
+    ) -> Self:
         """Train, or only take, the model, and price it; it has no use for validation data."""
         model, kind = self.model, kind_of(self.model)
         if isinstance(model, Predictor | FittedEstimator):
             predictor: Any = getattr(model, "predictor_", model)
         else:
-            predictor = _fit_and_adopt(self.label, model, StudyRows(X, y, sample_weight, qid), self.names)
+            rows = StudyRows(X, y, sample_weight, qid, made=made)
+            if made is not None or self.costs_.panels:
+                rows = rows.with_records(self.costs_, self.names, by_class=kind != "regressor").to_learn(self.learning)
+            predictor = _fit_and_adopt(self.label, model, rows, self.names)
         if column_names(X) is None and predictor.feature_names != self.names:
             raise ParameterError(
                 f"estimators: {self.label!r} reads {quote_names(predictor.feature_names)}, the columns of X are "

@@ -17,6 +17,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.study.adopting_estimator import AdoptingEstimator
 from costframe.study.entrants import Entrant
+from costframe.training.learning import COMPLETED
 
 OURS = "costframe"  # the distribution of this package and its plugins
 _EXPECTED = "estimators: expected estimators, or fitted models of costframe (cf.adopt makes them of other libraries')"
@@ -49,6 +50,7 @@ class GivenCandidate:
     label: str
     model: Any
     prices: Prices | None = None
+    learning: str = COMPLETED  # from what, where tests were not made
 
     start_order = True, True  # in the order in which they are given
     is_reference = False
@@ -90,9 +92,10 @@ class GivenCandidate:
         prices = self.prices
         assert prices is not None  # noqa: S101 - a study has prices
         if not self.has_tradeoff:
-            return AdoptingEstimator(self.label, self.model, prices.costs, prices.names)
+            return AdoptingEstimator(self.label, self.model, prices.costs, prices.names, self.learning)
         given = {"costs": prices.costs} if prices.given and self.costs is None else {}
-        return clone(self.model).set_params(tradeoff=tradeoff, **given)
+        made = clone(self.model).set_params(tradeoff=tradeoff, **given)
+        return made if self.learning == COMPLETED else made.learning_from(self.learning)
 
 
 def candidates_of(estimators: Any) -> list[GivenCandidate]:

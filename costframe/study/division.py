@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.arrays import I8
 from costframe.datasets import Dataset
+from costframe.study.candidates import Prices
 from costframe.study.folds import Fold, folds_by, folds_of
 from costframe.study.rows import StudyRows, check_groups
 from costframe.study.settings import check_share
@@ -25,6 +26,15 @@ class StudyData:
     def __attrs_post_init__(self) -> None:
         check_groups(self.train, self.valid)
 
+    def with_records(self, prices: Prices, *, by_class: bool) -> StudyData:
+        """Return the rows with what is known of their tests, if prices or masks say that some were not made."""
+        parts = {"train": self.train, "valid": self.valid, "test": self.test}
+        given = {name: rows for name, rows in parts.items() if rows is not None}
+        if not prices.costs.panels and all(rows.made is None for rows in given.values()):
+            return self
+        known = {name: rows.with_records(prices.costs, prices.names, by_class=by_class) for name, rows in given.items()}
+        return evolve(self, **known)
+
 
 @frozen(eq=False)
 class Division:
@@ -40,6 +50,11 @@ class Division:
     def of_data(cls, data: Dataset, cv: Any = 0) -> Division:
         """Divide a data set by its parts, and train and valid into a number of folds, or by a splitter."""
         train, valid, test = map(StudyRows.of_part, map(data.part, ("train", "valid", "test")))
+        if data.has_records:
+            by_class = data.task != "regression"
+            train, valid, test = (
+                rows.with_records(data.costs, data.feature_names, by_class=by_class) for rows in (train, valid, test)
+            )
         order = np.arange(len(train.y) + len(valid.y))
         return cls(
             train, valid, test, _folds(train, valid, cv, order, classes=data.task == "classification"), cv is not None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.errors import ParameterError
 from costframe.core.plugins.estimators import estimator
@@ -16,6 +16,7 @@ from costframe.datasets import Dataset
 from costframe.study.failures import name_failures
 from costframe.study.references import REFERENCES, Reference
 from costframe.training.data import Traits
+from costframe.training.learning import COMPLETED, RECORDED
 from costframe.trees import BoostedEstimator
 
 
@@ -31,6 +32,7 @@ class Entrant:
     categorical: Mapping[str, Any]
     dates: Mapping[str, Any]
     is_reference: bool = False
+    learning: str = COMPLETED  # from what, where tests were not made
 
     is_fitted = False
 
@@ -73,6 +75,7 @@ class Entrant:
                 raise ParameterError(f"{self.algorithm}: does not split by categories, and column {column!r} has some")
             given["categorical_features"] = dict(self.categorical)
         made = estimator(self.algorithm, self.task, costs=self.costs, tradeoff=tradeoff, **given)
+        made = made if self.learning == COMPLETED else made.learning_from(self.learning)
         return made.reading_dates(self.dates) if self.dates else made
 
 
@@ -96,9 +99,8 @@ def references_of(data: Dataset, algorithms: Collection[str], parameters: Mappin
         ):
             known = estimator(reference.algorithm, data.task).get_params()
             settings = {name: value for name, value in parameters.items() if name in known}
-            entrants.append(
-                Entrant.of(reference.algorithm, data, settings | reference.settings, reference=reference.label)
-            )
+            made = Entrant.of(reference.algorithm, data, settings | reference.settings, reference=reference.label)
+            entrants.append(evolve(made, learning=RECORDED) if reference.free else made)
     return entrants
 
 

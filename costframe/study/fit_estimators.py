@@ -13,6 +13,7 @@ from costframe.study.common_prices import common_prices
 from costframe.study.division import Division, StudyData
 from costframe.study.failures import UnfinishedError
 from costframe.study.fitted import StudyResult
+from costframe.study.learning_candidates import with_learning
 from costframe.study.processes import by_joblib
 from costframe.study.progress import Progress
 from costframe.study.score_choice import choose_error_cost, choose_score
@@ -36,6 +37,7 @@ def fit_estimators(
     task = task_of(candidates, has_queries=rows.train.qid is not None)
     prices = common_prices(costs, candidates, rows.train.X)
     score = _choose_score(settings.scoring, task, rows, prices)
+    rows = rows.with_records(prices, by_class=task != "regression")
     division = Division.of_rows(
         rows,
         cv=settings.cv,
@@ -43,7 +45,7 @@ def fit_estimators(
         seed=settings.random_state,
         classes=task == "classification",
     )
-    priced = [candidate.priced(prices) for candidate in candidates]
+    priced = with_learning([candidate.priced(prices) for candidate in candidates], division.train)
     study = Study(priced, division, score, settings.plan, time_limit=settings.time_limit)
     failed = _skip_late if failed is None and settings.time_limit is not None else failed
     fits = fit_study(study, by_joblib(settings.n_jobs), progress=progress, failed=failed)

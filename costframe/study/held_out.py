@@ -17,6 +17,7 @@ from costframe.study.fitted import Fitted
 from costframe.study.mistakes import mistakes_in_words
 from costframe.study.points import Point
 from costframe.study.rows import StudyRows
+from costframe.study.service import pool_costs, pool_estimates
 from costframe.training.influences import of_repeats
 from costframe.training.library_scores import LibraryScore
 
@@ -41,15 +42,18 @@ class HeldOut:
         cost: CostEstimate | None = None,
     ) -> Fitted:
         """Measure score and cost of a fitted model, on valid unless they are known."""
-        on_test = report = None
+        on_test = measured = None
         if score is None or cost is None:
-            on_valid, report = self._score_and_cost(model, self.valid)
-            score = on_valid if score is None else score
-            cost = _estimate_cost(report, self.valid) if cost is None else cost
+            measured = self._measure_on(model, self.valid)
+            score = measured.score if score is None else score
+            cost = measured.cost if cost is None else cost
         if self.test is not None:
-            on_test, report = self._score_and_cost(model, self.test)
-        elif report is None:  # a search without test rows, with score and cost from folds
-            report = _cost(model, self.valid)
+            on_test = measured = self._measure_on(model, self.test)
+        if measured is None:  # a search without test rows, with score and cost from folds
+            report = _cost(model, next(self.valid.completed()))
+        else:
+            report = measured.report
+        seen = self._in_records(model)
         n_features, n_learners = _size(model.predictor_, report)
         point = Point(
             algorithm=algorithm,
@@ -58,9 +62,9 @@ class HeldOut:
             score_error=score.error,
             cost=cost.mean,
             cost_error=cost.error,
-            test_score=None if on_test is None else on_test.score,
-            test_error=None if on_test is None else on_test.error,
-            test_cost=None if on_test is None else report.mean,
+            test_score=None if on_test is None else on_test.score.score,
+            test_error=None if on_test is None else on_test.score.error,
+            test_cost=None if on_test is None else on_test.cost.mean,
             fixed=report.fixed,
             n_features=n_features,
             n_learners=n_learners,
@@ -69,13 +73,39 @@ class HeldOut:
             rows_lacked=score.rows_lacked,
             mistakes=mistakes_in_words(score.mistakes, getattr(model, "classes_", None)),
             shared_error=score.shared,
+            recorded_score=None if seen is None else seen.score.score,
+            recorded_cost=None if seen is None else seen.cost.mean,
         )
         return Fitted(point, model, score.influence, cost.influence)
 
-    def _score_and_cost(self, model: Any, rows: StudyRows) -> tuple[Estimate, CostReport]:
+    def _measure_on(self, model: Any, rows: StudyRows) -> _Measured:
+        """Measure on rows in which all tests that a model asks for are made."""
+        copies = [self._measure_once(model, copy) for copy in rows.completed()]
+        score, cost = (
+            pool_estimates([copy.score for copy in copies]),
+            pool_costs([copy.cost for copy in copies]),
+        )
+        return _Measured(score, cost, copies[0].report)
+
+    def _measure_once(self, model: Any, rows: StudyRows) -> _Measured:
         report = _cost(model, rows)
         assert report.predictions is not None  # noqa: S101 - routing is hard
-        return estimate_on_rows(self.score, rows, model, report.predictions), report
+        score = estimate_on_rows(self.score, rows, model, report.predictions)
+        return _Measured(score, _estimate_cost(report, rows), report)
+
+    def _in_records(self, model: Any) -> _Measured | None:
+        """Return what the records alone would say, of test rows if there are some; None if they lack no tests."""
+        rows = self.valid if self.test is None else self.test
+        return self._measure_once(model, rows) if rows.lacks_tests else None
+
+
+@frozen(eq=False)
+class _Measured:
+    """A model's score and cost on rows, and the report of these, of the first of completed copies."""
+
+    score: Estimate
+    cost: CostEstimate
+    report: CostReport
 
 
 def _cost(model: Any, rows: StudyRows) -> CostReport:

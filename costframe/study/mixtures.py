@@ -114,7 +114,7 @@ def _beyond_mean(trial: Trial, models: Sequence[Any], share: float) -> tuple[flo
     It is about 0 for means over rows, and not for ROC AUC or F1, which compare rows that either model has answered. It
     is the mean of a few draws of which model answers; the error is a jackknife's.
     """
-    rows, rng = trial.valid, np.random.default_rng(0)
+    rows, rng = next(trial.valid.completed()), np.random.default_rng(0)
     first, second = (model.predictor_.predict(rows.X) for model in models)
     taken = rng.random((_DRAWS, len(first))) < share
     mixed = [np.where(second_answers if first.ndim == 1 else second_answers[:, np.newaxis], second, first)

@@ -12,7 +12,6 @@ from costframe.study.estimates import (
     NINE_OF_TEN,
     Estimate,
     difference_error,
-    estimate_on_rows,
     join_folds,
     mix_estimates,
     model_variance,
@@ -20,6 +19,7 @@ from costframe.study.estimates import (
 from costframe.study.folds import Fold
 from costframe.study.path_points import same_point
 from costframe.study.path_protocol import ModelPath
+from costframe.study.service import estimate_in_service
 from costframe.study.trial import Trial
 
 _JUMP = 0.25  # least difference of neighbors that is a jump, as a share of the gain of a whole path
@@ -38,7 +38,7 @@ def estimate_on_fold(
 
     def estimate(point: Any) -> Estimate:
         predictor = path.predictor(point).of_queries(fold.out.qid)
-        return estimate_on_rows(trial.score, fold.out, model, predictor.predict(fold.out.X))
+        return estimate_in_service(trial.score, fold.out, model, predictor.predict)
 
     @functools.cache
     def at(place: int) -> Estimate:

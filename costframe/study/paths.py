@@ -138,22 +138,23 @@ def _estimate_points(
 
 
 def _folds_for(trial: Trial, model: Any, own: list[Estimate | None]) -> tuple[tuple[Fold, ...], list[Estimate | None]]:
-    """Return the folds that estimate a path, and its own estimates, which ignore groups."""
+    """Return the folds that estimate a path, and its own estimates, which ignore groups, and who was tested."""
     if not any(own):
         return trial.folds_for(model), own
     folds = trial.folds_of_search(model)
-    if trial.train.groups is None:
+    if not trial.train.mislead_own_folds:
         return folds, own
     if not folds:
         raise ParameterError(
-            f"cv: {trial.algorithm} estimates scores by folds that ignore groups; give a number of folds"
+            f"cv: {trial.algorithm} estimates scores by folds that ignore groups and tests not made; give a number of "
+            "folds"
         )
     return folds, [None] * len(own)
 
 
 def _apart_from_valid(trial: Trial, model: Any) -> Trial:
-    """Return a trial whose valid rows estimate only, if groups would be on both sides of a model's own folds."""
-    if trial.train.groups is None or trial.folds or trial.stopping is not None:
+    """Return a trial whose valid rows estimate only, if those of a model's own folds would mislead."""
+    if not trial.train.mislead_own_folds or trial.folds or trial.stopping is not None:
         return trial
     if not Traits.of(model).trains_on_validation:
         return trial

@@ -57,6 +57,9 @@ class Point:
     mistakes : str
         Where wrong answers of classes have prices: how many held-out rows had which; "" if `score` is of the
         algorithm's own rows.
+    recorded_score, recorded_cost : float or None
+        What the records say, in which tests were not made, of the test rows, else valid: an empty cell is then taken
+        for an answer. None where all were made. All other figures are of rows whose tests are made as the model asks.
     """
 
     algorithm: str
@@ -78,6 +81,8 @@ class Point:
     mixed_with: float | None = None
     mistakes: str = ""
     shared_error: float = 0.0
+    recorded_score: float | None = None
+    recorded_cost: float | None = None
 
     @property
     def is_first_look(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,24 +17,32 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from costframe.core.arrays import I8
 from costframe.core.errors import DataError, ParameterError, shown
+from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import is_arrow, take_rows
 from costframe.core.tables.row_labels import check_nested, check_queries, check_target, check_weights, exact_labels
 from costframe.core.tables.rows import as_frame
 from costframe.core.terms.classes import places
 from costframe.datasets import dataset
+from costframe.records.table import RecordedTable
+from costframe.training.learning import RECORDED, TESTED
 
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
 
 
 @frozen(eq=False)
 class StudyRows:
-    """Rows of a trial: X (n, d), y (n,), and weights, queries and groups or None."""
+    """Rows of a trial: X (n, d), y (n,), and weights, queries and groups or None.
+
+    Where prices or a mask say that tests were not made, `recorded` knows which.
+    """
 
     X: Any
     y: Any
     weight: Any = None
     qid: Any = None
     groups: Any = None
+    made: Any = None  # the mask that the caller gives, (n, d)
+    recorded: RecordedTable | None = None
 
     @classmethod
     def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "", groups: Any = None) -> StudyRows:
@@ -65,7 +75,7 @@ class StudyRows:
     @classmethod
     def of_part(cls, part: dataset.PartRows) -> StudyRows:
         """Make rows of a part of a data set."""
-        return cls(part.X, part.y, None, part.qid, part.groups)
+        return cls(part.X, part.y, None, part.qid, part.groups, part.made)
 
     def with_groups(self, groups: NDArray[Any], suffix: str) -> StudyRows:
         """Return the rows in groups; refuse groups that cut a query."""
@@ -73,6 +83,41 @@ class StudyRows:
             queries, units = (np.unique(values, return_inverse=True)[1] for values in (self.qid, groups))
             check_nested(queries, units, f"groups{suffix}")
         return evolve(self, groups=groups)
+
+    def with_records(self, costs: CostModel, names: Sequence[str], *, by_class: bool) -> StudyRows:
+        """Return the rows with what is known of their tests, by the prices, or by their own mask."""
+        panels = costs.panels
+        return evolve(self, recorded=RecordedTable.of(self.X, self.y, names, panels, self.made, by_class=by_class))
+
+    def completed(self) -> Iterator[StudyRows]:
+        """Yield completed copies of the rows, in which all tests were made; the rows alone, if they were anyway."""
+        if self.recorded is None or self.recorded.records is None:
+            yield self
+            return
+        for X in self.recorded.completed(self.X):
+            yield evolve(self, X=X, made=None, recorded=None)
+
+    def to_learn(self, how: str) -> StudyRows:
+        """Return the rows that an estimator of another library learns from; see `learn_from`."""
+        if self.recorded is None or self.recorded.records is None or how == RECORDED:
+            return self
+        if how == TESTED:
+            return self.take(np.flatnonzero(self.recorded.records.all_made))
+        copies = list(self.completed())
+        joined = functools.reduce(StudyRows.append, copies)
+        if self.weight is None:
+            return joined
+        return evolve(joined, weight=joined.weight / len(copies))
+
+    @property
+    def lacks_tests(self) -> bool:
+        """Whether some rows have not had a test."""
+        return self.recorded is not None and self.recorded.records is not None
+
+    @property
+    def mislead_own_folds(self) -> bool:
+        """Whether estimates from an algorithm's own folds of them are none of fresh rows: of groups, or tests made."""
+        return self.groups is not None or self.lacks_tests
 
     @property
     def units(self) -> I8 | None:
@@ -160,8 +205,9 @@ class StudyRows:
 
     def take(self, chosen: I8) -> StudyRows:
         """Keep some rows, by number."""
-        given = (self.X, self.y, self.weight, self.qid, self.groups)
-        return StudyRows(*(None if values is None else take_rows(values, chosen) for values in given))
+        given = (self.X, self.y, self.weight, self.qid, self.groups, self.made)
+        taken = (None if values is None else take_rows(values, chosen) for values in given)
+        return StudyRows(*taken, recorded=None if self.recorded is None else self.recorded.take(chosen))
 
     def append(self, other: StudyRows) -> StudyRows:
         """Append other rows with X of the same type; if only one part has weights, the other gets ones."""
@@ -178,7 +224,11 @@ class StudyRows:
             None if own is None else np.concatenate([np.asarray(own), np.asarray(others)])
             for own, others in ((self.qid, other.qid), (self.groups, other.groups))
         )
-        return StudyRows(_stack(self.X, other.X), y, weight, qid, groups)
+        made = None if self.made is None or other.made is None else _stack(self.made, other.made)
+        recorded = None
+        if self.recorded is not None and other.recorded is not None:
+            recorded = self.recorded.append(other.recorded)
+        return StudyRows(_stack(self.X, other.X), y, weight, qid, groups, made, recorded)
 
 
 def _stack(first: Any, second: Any) -> Any:
@@ -205,8 +255,8 @@ def check_groups(train: StudyRows, valid: StudyRows | None, name: str = "_val") 
 
 
 def optional_arguments(train: StudyRows, valid: StudyRows | None = None) -> dict[str, Any]:
-    """Return the weights and queries of rows as arguments of `fit`."""
-    given = {"sample_weight": train.weight, "qid": train.qid}
+    """Return the weights, queries and masks of rows as arguments of `fit`."""
+    given = {"sample_weight": train.weight, "qid": train.qid, "made": train.made}
     if valid is not None:
-        given |= {"sample_weight_val": valid.weight, "qid_val": valid.qid}
+        given |= {"sample_weight_val": valid.weight, "qid_val": valid.qid, "made_val": valid.made}
     return {name: value for name, value in given.items() if value is not None}

@@ -18,6 +18,7 @@ from costframe.study.constant import fit_constant
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant, references_of
 from costframe.study.fitted import Fitted, StudyResult
+from costframe.study.learning_candidates import with_learning
 from costframe.study.objective import objective_of
 from costframe.study.processes import by_cluster, by_processes, process_count
 from costframe.study.progress import Progress
@@ -59,6 +60,7 @@ class Sweep:
         chosen = choose_score_of_study(data, score)
         names, unfit = choose_algorithms(data.task, algorithms, len(data.classes))
         entrants, division = [Entrant.of(name, data, parameters) for name in names], Division.of_data(data, cv)
+        entrants = with_learning(entrants, division.train)
         entrants += references_of(data, names, parameters) if has_references else []
         study = Study(entrants, division, chosen, plan, Store(directory, data.decimal), time_limit)
         return cls(data, study, cv, parameters, has_references, unfit)

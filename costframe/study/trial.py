@@ -12,7 +12,7 @@ import numpy as np
 from attrs import field, frozen
 from sklearn.base import is_classifier
 
-from costframe.study.estimates import CostEstimate, Estimate, estimate_on_rows, join_folds, model_variance
+from costframe.study.estimates import CostEstimate, Estimate, join_folds, model_variance
 from costframe.study.fitted import Fits, Fitted
 from costframe.study.folds import Fold, count_outer_folds, folds_alike, folds_of, halves_of
 from costframe.study.held_out import HeldOut
@@ -20,6 +20,7 @@ from costframe.study.objective import Objective, objective_of
 from costframe.study.progress import Progress
 from costframe.study.promising_sets import PromisingSets
 from costframe.study.rows import StudyRows, optional_arguments
+from costframe.study.service import estimate_in_service
 from costframe.study.store import Store
 from costframe.training.data import Traits
 from costframe.training.library_scores import LibraryScore
@@ -99,8 +100,8 @@ class Trial:
         estimates = []
         for fold in folds:
             model = self._train(tradeoff, fold.train, fold.valid) if reads else fitted
-            predictions = model.predictor_.of_queries(fold.out.qid).predict(fold.out.X)
-            estimates.append(estimate_on_rows(self.score, fold.out, model, predictions))
+            predict = model.predictor_.of_queries(fold.out.qid).predict
+            estimates.append(estimate_in_service(self.score, fold.out, model, predict))
         variance, lacked = model_variance(estimates) if reads else 0.0, self.rows_lacked(folds, fitted)
         return join_folds(estimates, [fold.place for fold in folds], variance, rows_lacked=lacked)
 
@@ -145,7 +146,7 @@ class Trial:
     @property
     def repeats_on_folds(self) -> bool:
         """Whether the folds that were asked for repeat a search that has estimates of its own."""
-        return self.fits_repeat or bool(self.folds and self.train.groups is not None)
+        return self.fits_repeat or bool(self.folds and self.train.mislead_own_folds)
 
     def _count_of_search(self, model: Any) -> int:
         return count_outer_folds(self.train, self.valid, classes=is_classifier(model))
@@ -153,10 +154,10 @@ class Trial:
     def count_folds(self, model: Any) -> int:
         """Return on how many folds an estimator's path is fitted again, as far as that is known before it is fitted.
 
-        Those that train on validation rows have estimates of their own, but of rows in groups.
+        Those that train on validation rows have estimates of their own, but not of rows in groups, nor without tests.
         """
-        in_groups = self.train.groups is not None and not self.folds
-        if self.stopping is not None or in_groups or not Traits.of(model).trains_on_validation:
+        apart = self.train.mislead_own_folds and not self.folds
+        if self.stopping is not None or apart or not Traits.of(model).trains_on_validation:
             return len(self.folds_for(model))
         return len(self.folds) if self.repeats_on_folds else self._count_of_search(model)
 

@@ -25,9 +25,9 @@ from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import is_dask, take_rows
 from costframe.core.tables.row_labels import check_weights
 from costframe.core.workers import Workers
+from costframe.records.made import Records
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.date_parts import DatedPath, DateParts
-from costframe.records.made import Records
 from costframe.training.error_costs import usual_tradeoff
 from costframe.training.learning import COMPLETED, check_learning, learn_from
 from costframe.training.predicting import Gains, Predicting

@@ -1,0 +1,120 @@
+"""A table of records of any library: as numbers to match rows by, and completed by donors in its own type."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from costframe.core.arrays import B1, F8, I8
+from costframe.core.prices.panels import Panel
+from costframe.core.tables.categories import is_missing
+from costframe.core.tables.frames import column_names, is_arrow, is_numeric_dtype, take_column, types_of
+from costframe.records.completion import fill, find_donors
+from costframe.records.made import Records, find_made
+
+
+@frozen(eq=False, slots=False)
+class RecordedTable:
+    """Rows of which some lack tests, as numbers, with their labels."""
+
+    X: F8 = field(repr=False)  # (n, d)
+    y: NDArray[Any] = field(repr=False)  # (n,), codes or numbers
+    cells: B1 = field(repr=False)  # (n, d): whether each was asked for
+    names: tuple[str, ...]
+    panels: tuple[Panel, ...]  # of the prices, for the names of what was made together
+    by_class: bool
+
+    @classmethod
+    def of(
+        cls, X: Any, y: NDArray[Any], names: Sequence[str], panels: Sequence[Panel], made: Any, *, by_class: bool
+    ) -> RecordedTable:
+        """Return the records of rows with labels; `made` is as for `find_made`."""
+        numbers = as_numbers(X, names)
+        cells = find_made(numbers, names, panels, made)
+        cells = np.ones(numbers.shape, np.bool_) if cells is None else cells
+        codes = np.unique(y, return_inverse=True)[1] if by_class else np.asarray(y, np.float64)
+        return cls(numbers, codes, cells, tuple(names), tuple(panels), by_class)
+
+    @cached_property
+    def records(self) -> Records | None:
+        """Which panels these rows lack; None if none."""
+        return Records.of_cells(self.cells, self.names, self.panels)
+
+    @cached_property
+    def donors(self) -> I8 | None:
+        """The row whose values each row gets of each panel: int32 (copies, n, T); None if none lacks any."""
+        if self.records is None:
+            return None
+        return find_donors(self.X, self.y, self.records, by_class=self.by_class)
+
+    def completed(self, X: Any) -> Iterator[Any]:
+        """Yield completed copies of these rows, given as a table of any library; the table itself if none lacks any."""
+        if self.records is None or self.donors is None:
+            yield X
+            return
+        for donors in self.donors:
+            yield complete_table(X, donors, self.records, self.names)
+
+    def take(self, chosen: I8) -> RecordedTable:
+        """Keep some rows, by number."""
+        return evolve(self, X=self.X[chosen], y=self.y[chosen], cells=self.cells[chosen])
+
+    def append(self, other: RecordedTable) -> RecordedTable:
+        """Append the records of other rows."""
+        joined = {name: np.concatenate([getattr(part, name) for part in (self, other)]) for name in ("X", "y", "cells")}
+        return evolve(self, **joined)
+
+
+def complete_table(X: Any, donors: I8, records: Records, names: Sequence[str]) -> Any:
+    """Return rows of any library with the panels of their donors, int (n, T); cells without a donor are empty."""
+    held = column_names(X)
+    if held is None:
+        return fill(np.asarray(X, np.float64), donors, records)
+    place = {name: column for column, name in enumerate(names)}
+    panel_of = {int(column): panel for panel, columns in enumerate(records.columns) for column in columns}
+    for name in held:
+        if (column := place.get(name)) in panel_of:
+            X = _with_column(X, name, donors[:, panel_of[column]])
+    return X
+
+
+def _with_column(X: Any, name: str, giving: I8) -> Any:
+    """Return a frame in which each row has the value of another row in one column; nothing where that is -1."""
+    if is_arrow(X):
+        indices = sys.modules["pyarrow"].array(giving.astype(np.int64), mask=giving < 0)
+        return X.set_column(X.column_names.index(name), name, X[name].take(indices))
+    if type(X).__module__.partition(".")[0] == "polars":
+        polars = sys.modules["polars"]
+        indices = polars.Series([int(row) if row >= 0 else None for row in giving], dtype=polars.UInt32)
+        return X.with_columns(X[name].gather(indices).alias(name))
+    values = X[name].take(np.maximum(giving, 0)).set_axis(X.index)
+    return X.assign(**{name: values.where(giving >= 0)})
+
+
+def as_numbers(X: Any, names: Sequence[str]) -> F8:
+    """Return a table as float64 (n, d), in the order of names; other values than numbers as codes, empty ones NaN."""
+    held = column_names(X)
+    if held is None:
+        return np.asarray(X, np.float64)
+    kinds, numbers = types_of(X), np.empty((len(X), len(names)))
+    for place, name in enumerate(names):
+        f = held.index(name)
+        column, is_numeric = np.asarray(take_column(X, f)), is_numeric_dtype(kinds[f])
+        if not is_numeric or column.dtype.kind == "O":
+            column = [_number(value, is_numeric=is_numeric) for value in column.tolist()]
+        numbers[:, place] = column
+    return numbers
+
+
+def _number(value: Any, *, is_numeric: bool) -> float:
+    """Return the number of a value, for a text or a date the same in all tables; NaN for an empty cell."""
+    if is_missing(value):
+        return float("nan")
+    return float(value) if is_numeric else float(zlib.crc32(str(value).encode()))
