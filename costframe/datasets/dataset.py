@@ -53,8 +53,8 @@ class PartRows:
     def take(self, chosen: B1) -> PartRows:
         """Keep some rows, bool (n,)."""
         X = self.X if chosen.all() else self.X[np.flatnonzero(chosen)]
-        units = (None if values is None else values[chosen] for values in (self.qid, self.groups, self.made))
-        return PartRows(X, self.y[chosen], *units)
+        qid, groups = (None if values is None else values[chosen] for values in (self.qid, self.groups))
+        return PartRows(X, self.y[chosen], qid, groups, None if self.made is None else self.made[chosen])
 
 
 @frozen(eq=False, repr=False)
@@ -217,7 +217,8 @@ class Dataset:
         if queries is not None and len(queries) == len(labels):
             order = np.argsort(queries, kind="stable")
             rows, labels, parts, queries = rows[order], labels[order], parts[order], queries[order]
-            numbers, mask = (None if values is None else values[order] for values in (numbers, mask))
+            numbers = None if numbers is None else numbers[order]
+            mask = None if mask is None else mask[order]
         classes = tuple(np.unique(labels).tolist()) if task == "classification" else ()
         model = order_prices(CostModel.of(costs, names), names)
         remarks = [*notes, *remarks]

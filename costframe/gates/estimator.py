@@ -75,6 +75,8 @@ class GatedClassifier(CostAwareClassifier):
         sample_weight_val: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         qid_val: ArrayLike | None = None,
+        made: Any = None,
+        made_val: Any = None,
         expensive_proba: ArrayLike | None = None,
         client: Any = None,
     ) -> Self:
@@ -82,7 +84,7 @@ class GatedClassifier(CostAwareClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val, client
+        X, y, sample_weight, X_val, y_val, sample_weight_val, qid, qid_val, made, made_val, client
             As for every estimator; without validation data, it holds out training rows for its choices.
         expensive_proba : float64 (n,) of class 1, or (n, M), optional
             The expensive model's probabilities of the rows of X, out of fold.
@@ -93,14 +95,16 @@ class GatedClassifier(CostAwareClassifier):
             A ValueError that names the wrong argument.
         """
         if client is not None or is_dask(X):
+            self._refuse_records(made, made_val)
             train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid, "expensive_proba": expensive_proba}
             valid = {"X_val": X_val, "y_val": y_val, "sample_weight_val": sample_weight_val, "qid_val": qid_val}
             fit_on_cluster(self, client, train, valid)
             return self
         data = self.training_data(
-            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
-        )
-        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
+            X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid,
+            qid_val=qid_val, made=made, made_val=made_val,
+        )  # fmt: skip
+        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)), data)
         self._keep(self._train(data, proba), data.costs, data.train)
         return self
 
@@ -147,7 +151,7 @@ class GatedClassifier(CostAwareClassifier):
             As for `fit`; also if there are no validation data, or a parameter has no effect on a grid.
         """
         data = self.path_data(X, y, sample_weight, **others)
-        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
+        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)), data)
         path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
         return self._keep_path(path, path.predictor(path.at(data.tradeoff)), data)
 
@@ -191,9 +195,13 @@ class GatedClassifier(CostAwareClassifier):
                 f"expensive: expected a model, or a model and its features, got {shown(self.expensive)}"
             )
 
-    def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int) -> F8 | None:
+    def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int, data: TrainingData) -> F8 | None:
         """Check probabilities of training rows, and leave out rows of weight zero."""
         if proba is None:
             return None
+        if data.train.units is not None:
+            raise ParameterError(
+                "expensive_proba: expected None where tests were not made, as completed copies of a row differ"
+            )
         values = read_probabilities(proba, n_rows, len(self.classes_), "expensive_proba")
         return values[check_weights(sample_weight, n_rows, "sample_weight") > 0]

@@ -51,7 +51,7 @@ _completions = _Kept()
 
 
 def find_donors(X: F8, y: NDArray[Any], records: Records, *, by_class: bool, copies: int = COPIES, seed: int = 0) -> I8:
-    """Return the row whose values each row gets of each panel: int32 (copies, n, T).
+    """Return the row whose values each row gets of each panel: int64 (copies, n, T).
 
     A row in which a panel was made is its own donor; -1 stands where no row of the class has the panel.
 
@@ -104,7 +104,7 @@ class _Chain:
         self.filled = X.copy()
         for panel, columns in enumerate(records.columns):
             self.filled[np.ix_(~records.made[:, panel], columns)] = np.nan
-        self.donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1).astype(np.int32)
+        self.donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1)
 
     def run(self) -> I8:
         """Return the donors of the last turn."""

@@ -49,7 +49,7 @@ class RecordedTable:
 
     @cached_property
     def donors(self) -> I8 | None:
-        """The row whose values each row gets of each panel: int32 (copies, n, T); None if none lacks any."""
+        """The row whose values each row gets of each panel: int64 (copies, n, T); None if none lacks any."""
         if self.records is None:
             return None
         return find_donors(self.X, self.y, self.records, by_class=self.by_class)
@@ -68,8 +68,10 @@ class RecordedTable:
 
     def append(self, other: RecordedTable) -> RecordedTable:
         """Append the records of other rows."""
-        joined = {name: np.concatenate([getattr(part, name) for part in (self, other)]) for name in ("X", "y", "cells")}
-        return evolve(self, **joined)
+        X, y, cells = (
+            np.concatenate(parts) for parts in ((self.X, other.X), (self.y, other.y), (self.cells, other.cells))
+        )
+        return evolve(self, X=X, y=y, cells=cells)
 
 
 def complete_table(X: Any, donors: I8, records: Records, names: Sequence[str]) -> Any:
@@ -107,9 +109,10 @@ def as_numbers(X: Any, names: Sequence[str]) -> F8:
     for place, name in enumerate(names):
         f = held.index(name)
         column, is_numeric = np.asarray(take_column(X, f)), is_numeric_dtype(kinds[f])
-        if not is_numeric or column.dtype.kind == "O":
-            column = [_number(value, is_numeric=is_numeric) for value in column.tolist()]
-        numbers[:, place] = column
+        if is_numeric and column.dtype.kind != "O":
+            numbers[:, place] = column
+        else:
+            numbers[:, place] = [_number(value, is_numeric=is_numeric) for value in column.tolist()]
     return numbers
 
 

@@ -49,10 +49,8 @@ class HeldOut:
             cost = measured.cost if cost is None else cost
         if self.test is not None:
             on_test = measured = self._measure_on(model, self.test)
-        if measured is None:  # a search without test rows, with score and cost from folds
-            report = _cost(model, next(self.valid.completed()))
-        else:
-            report = measured.report
+        # a search without test rows has score and cost from folds
+        report = _cost(model, next(self.valid.completed())) if measured is None else measured.report
         seen = self._in_records(model)
         n_features, n_learners = _size(model.predictor_, report)
         point = Point(

@@ -206,8 +206,9 @@ class StudyRows:
     def take(self, chosen: I8) -> StudyRows:
         """Keep some rows, by number."""
         given = (self.X, self.y, self.weight, self.qid, self.groups, self.made)
-        taken = (None if values is None else take_rows(values, chosen) for values in given)
-        return StudyRows(*taken, recorded=None if self.recorded is None else self.recorded.take(chosen))
+        X, y, *units = (None if values is None else take_rows(values, chosen) for values in given)
+        taken = StudyRows(X, y, *units)
+        return taken if self.recorded is None else evolve(taken, recorded=self.recorded.take(chosen))
 
     def append(self, other: StudyRows) -> StudyRows:
         """Append other rows with X of the same type; if only one part has weights, the other gets ones."""

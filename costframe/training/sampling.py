@@ -34,7 +34,7 @@ def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
 
 
 def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
-    """Return a hash of each row's values, or of its query's or record's, whatever the order and weights: uint64 (n,)."""
+    """Return a hash of each row's values, or of its query or record, whatever order and weights: uint64 (n,)."""
     names = data.feature_names
     numbers = digest_rows(rows.X, np.array(sorted(range(len(names)), key=names.__getitem__), np.int64), rows.y)
     if rows.together is None:

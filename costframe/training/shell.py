@@ -229,17 +229,12 @@ class CostAwareEstimator(Predicting):
                 raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
         train = self._rows(X, y, sample_weight, qid, "", first=True)
         valid = self._validation(others.get("X_val"), others.get("y_val"), others.get("sample_weight_val"), qid_val)
-        train = self._learn(train, costs, prices.names, others.get("made"), sample_weight, "X")
+        train = self._learn(train, costs, prices.names, others.get("made"), sample_weight, "")
         if valid is not None:
             given = others.get("made_val"), others.get("sample_weight_val")
-            valid = self._learn(valid, costs, prices.names, *given, "X_val")
+            valid = self._learn(valid, costs, prices.names, *given, "_val")
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
-        if costs.errors is not None:
-            labels = self.classes_ if self.kind == "classifier" else None
-            costs.errors.check_kind(self.kind, labels, prices.names, coded_features(self._columns.categories))
-            costs.errors.check_rows(train.X, prices.names, "X")
-            if valid is not None:
-                costs.errors.check_rows(valid.X, prices.names, "X_val")
+        self._check_errors(costs, prices.names, train, valid)
         named = self._columns
         chosen = named.chosen if named.chosen.any() else None
         tradeoff = usual_tradeoff(costs, train, prices.names) if self.tradeoff is None else float(self.tradeoff)
@@ -248,8 +243,18 @@ class CostAwareEstimator(Predicting):
         data = data if self._parts is None else self._parts.add(data)
         return data if self._only is None else data.reading_only(self._only)
 
+    def _check_errors(self, costs: CostModel, names: Sequence[str], train: Rows, valid: Rows | None) -> None:
+        """Refuse prices of errors that do not fit the task, or the rows."""
+        if costs.errors is None:
+            return
+        labels = self.classes_ if self.kind == "classifier" else None
+        costs.errors.check_kind(self.kind, labels, names, coded_features(self._columns.categories))
+        costs.errors.check_rows(train.X, names, "X")
+        if valid is not None:
+            costs.errors.check_rows(valid.X, names, "X_val")
+
     def _learn(
-        self, rows: Rows, costs: CostModel, names: Sequence[str], made: Any, weight: ArrayLike | None, name: str
+        self, rows: Rows, costs: CostModel, names: Sequence[str], made: Any, weight: ArrayLike | None, suffix: str
     ) -> Rows:
         """Return the rows to learn from, where tests may not have been made."""
         if made is None and not costs.panels:
@@ -257,8 +262,8 @@ class CostAwareEstimator(Predicting):
         if self._workers.count > 1:
             self._refuse_records(made, None)
         if made is not None and made is not True and weight is not None:
-            made = take_rows(made, np.flatnonzero(check_weights(weight, len(made), "sample_weight") > 0))
-        return learn_from(rows, Records.of(rows.X, names, costs.panels, made), self._learning, name)
+            made = take_rows(made, np.flatnonzero(check_weights(weight, len(made), f"sample_weight{suffix}") > 0))
+        return learn_from(rows, Records.of(rows.X, names, costs.panels, made), self._learning, f"X{suffix}")
 
     def _refuse_records(self, *made: Any) -> None:
         """Refuse tests that were not made, where rows do not lie in this process' memory."""
