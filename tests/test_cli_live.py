@@ -306,3 +306,18 @@ def test_kept_rows_are_json_also_of_values_that_it_does_not_have(run, folder, mo
     out = pd.read_csv(folder / "out.csv")
     np.testing.assert_array_equal(out["prediction"], [np.nan, np.inf, -np.inf, 5.0])
     assert set(out["reason"]) == {"complete"}
+
+
+def test_the_rows_of_a_log_are_records_of_what_was_asked(run, folder):
+    live(run, "--output", "out.csv", "--log", "log.jsonl")
+    done = run("audit", "log.jsonl", "my.model", "--output", "records.csv")
+    assert done.exit_code == 0, done.output
+    assert "wrote records.csv: 40 rows, empty where nothing was asked for" in done.output
+    records, report = pd.read_csv(folder / "records.csv").set_index("key"), tree().cost(FRAME[list(NAMES)], COSTS)
+    there = records.loc[FRAME.key].notna()[list(NAMES)].to_numpy()
+    np.testing.assert_array_equal(there, report.acquired)
+    np.testing.assert_array_equal(
+        records.loc[FRAME.key, list(NAMES)].to_numpy()[there], FRAME[list(NAMES)].to_numpy()[there]
+    )
+    assert run("audit", "log.jsonl", "my.model", "--output", "records.csv").exit_code == 2  # it is there
+    assert run("audit", "log.jsonl", "my.model", "--output", "log.csv/x.csv").exit_code == 2

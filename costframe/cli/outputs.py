@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,16 @@ def check_file(path: Path) -> None:
         if not target.parent.exists():
             raise ParameterError(f"--output {path}: there is no directory {path.parent}")
         _try_writing(target.parent)
+
+
+def check_table_file(path: Path, endings: Sequence[str], *, force: bool, further: str = "") -> str:
+    """Return the ending of a table's file, one of some; refuse another, and a file that cannot be written."""
+    ending = path.suffix.lower()
+    if ending not in endings:
+        raise ParameterError(f"--output {path}: expected a file name that ends in {', '.join(endings)}{further}")
+    check_file(path)
+    check_overwrite([path], force=force)
+    return ending
 
 
 def check_apart(outputs: Mapping[str, Iterable[Path | None]], inputs: Mapping[str, str | Path | None]) -> None:

@@ -20,7 +20,7 @@ from costframe.cli.given_model import PricedModel, open_model
 from costframe.cli.live import LiveRun
 from costframe.cli.live_answers import name_acquired
 from costframe.cli.model_rows import check_error_prices, open_blocks
-from costframe.cli.outputs import check_apart, check_file, check_overwrite
+from costframe.cli.outputs import check_apart, check_table_file
 from costframe.cli.reading import ReadingOptions
 from costframe.core.arrays import B1, F8
 from costframe.core.cost.report import CostReport
@@ -85,14 +85,7 @@ def predict(
 
 def _check_output(output: Path, *, force: bool) -> str:
     """Return the ending of the format to write; refuse a file that cannot be written."""
-    if output == STANDARD_OUTPUT:
-        return ".csv"
-    ending = output.suffix.lower()
-    if ending not in WRITABLE:
-        raise ParameterError(f"--output {output}: expected a file name that ends in {', '.join(WRITABLE)}, or -")
-    check_file(output)
-    check_overwrite([output], force=force)
-    return ending
+    return ".csv" if output == STANDARD_OUTPUT else check_table_file(output, WRITABLE, force=force, further=", or -")
 
 
 @contextlib.contextmanager

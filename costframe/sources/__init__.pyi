@@ -5,6 +5,8 @@ from costframe.sources.audits import audit as audit
 from costframe.sources.calls import CallSource as CallSource
 from costframe.sources.fields import Field as Field
 from costframe.sources.http import HTTPSource as HTTPSource
+from costframe.sources.logged_rows import LoggedRows as LoggedRows
+from costframe.sources.logged_rows import read_logged_rows as read_logged_rows
 from costframe.sources.logs import InquiryLog as InquiryLog
 from costframe.sources.lookup import Lookup as Lookup
 from costframe.sources.lookup import Policy as Policy

@@ -58,7 +58,9 @@ def read_terms(line: dict[str, Any], model: Predictor, prices: CostModel, where:
     given = {name: line["terms"].get(name) for name in _TERMS}
     try:
         if isinstance(known := given["known"], dict):
-            given["known"] = {name: _read_known(value, name in model.categories) for name, value in known.items()}
+            given["known"] = {
+                name: read_known(value, is_label=name in model.categories) for name, value in known.items()
+            }
         terms = RowTerms.of(model, prices, **given)
         LiveRow(terms)
     except Exception as error:  # noqa: BLE001 - a log may hold anything
@@ -66,7 +68,8 @@ def read_terms(line: dict[str, Any], model: Predictor, prices: CostModel, where:
     return terms
 
 
-def _read_known(value: Any, is_label: bool) -> Any:
+def read_known(value: Any, *, is_label: bool) -> Any:
+    """Return a known value as it was given: a log has texts in place of numbers that JSON does not have."""
     return float(value) if not is_label and value in (MISSING, *INFINITE.values()) else value
 
 
