@@ -1,10 +1,13 @@
 """Completion of tests that were not made: donors of the same class with a like prediction from all other columns.
 
 Predictive mean matching (Little 1988), given the label (Moons et al. 2006), chained over panels, in several copies.
+Each has its own bootstrap of donors (Rubin and Schenker 1986), so that copies differ by as much as chance had in who the
+donors are, and errors by Rubin's rules know it.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import threading
 from collections import OrderedDict
@@ -18,22 +21,22 @@ from numpy.typing import NDArray
 from costframe.core.arrays import B1, F8, I8
 from costframe.records.made import Records
 
-COPIES = 4
+COPIES = 8  # for estimates; the error of a mean over them has 7 degrees of freedom
 DONORS = 5  # nearest ones, of which chance takes one
 _TURNS = 2  # of the chain over panels
 _MOST_ROWS = 20_000  # from which a regression learns
 _FEWEST = 10  # rows with a value, else chance alone matches
-_KEPT = 16  # completions, for fits of several models on the same rows
+_KEPT = 128  # copies, for fits of several models on the same rows
 _ROUNDS, _RATE = 40, 0.15  # of a regression
 
 
 class _Kept:
-    """The last completions, by digests of what they are of."""
+    """The last copies, by digests of what they are of and their numbers."""
 
     def __init__(self) -> None:
-        self._known, self._lock = OrderedDict[bytes, I8](), threading.Lock()
+        self._known, self._lock = OrderedDict[tuple[bytes, int], I8](), threading.Lock()
 
-    def get(self, key: bytes, make: Callable[[], I8]) -> I8:
+    def get(self, key: tuple[bytes, int], make: Callable[[], I8]) -> I8:
         """Return what is known by a key, or make it."""
         with self._lock:
             if key in self._known:
@@ -69,17 +72,16 @@ def find_donors(X: F8, y: NDArray[Any], records: Records, *, by_class: bool, cop
     """
     labels = np.asarray(y, np.float64)
 
-    def draw() -> I8:
-        kinds = np.unique(labels, return_inverse=True)[1] if by_class else np.zeros(len(labels), np.int64)
-        chains = (_Chain(X, labels, kinds, records, np.random.default_rng([seed, copy])) for copy in range(copies))
-        donors = np.stack([chain.run() for chain in chains])
-        donors.setflags(write=False)
-        return donors
+    kinds = np.unique(labels, return_inverse=True)[1] if by_class else np.zeros(len(labels), np.int64)
 
-    return _completions.get(_key(X, labels, records, by_class, copies, seed), draw)
+    def draw(copy: int) -> I8:
+        return _Chain(X, labels, kinds, records, np.random.default_rng([seed, copy])).run()
+
+    digest = _digest(X, labels, records, by_class, seed)
+    return np.stack([_completions.get((digest, copy), functools.partial(draw, copy)) for copy in range(copies)])
 
 
-def _key(X: F8, labels: F8, records: Records, *numbers: int) -> bytes:
+def _digest(X: F8, labels: F8, records: Records, *numbers: int) -> bytes:
     digest = hashlib.blake2b(repr((X.shape, records.names, numbers)).encode(), digest_size=16)
     for values in (X, labels, records.made, *records.columns):
         digest.update(np.ascontiguousarray(values).data)
@@ -121,6 +123,7 @@ class _Chain:
             of_kind = self.kinds == kind
             giving, taking = np.flatnonzero(made & of_kind), np.flatnonzero(~made & of_kind)
             if len(giving):
+                giving = np.unique(self.rng.choice(giving, len(giving)))
                 chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
                 self.donors[taking, panel] = chosen
                 self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]

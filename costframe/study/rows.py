@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ from costframe.core.tables.rows import as_frame
 from costframe.core.terms.classes import places
 from costframe.datasets import dataset
 from costframe.records.table import RecordedTable
-from costframe.training.learning import RECORDED, TESTED
+from costframe.training.learning import COPIES, RECORDED, TESTED
 
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
 
@@ -103,7 +104,7 @@ class StudyRows:
             return self
         if how == TESTED:
             return self.take(np.flatnonzero(self.recorded.records.all_made))
-        copies = list(self.completed())
+        copies = list(itertools.islice(self.completed(), COPIES))
         joined = functools.reduce(StudyRows.append, copies)
         if self.weight is None:
             return joined

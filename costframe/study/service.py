@@ -30,14 +30,13 @@ def pool_estimates(copies: Sequence[Estimate]) -> Estimate:
     first = copies[0]
     if len(copies) == 1:
         return first
-    scores = [copy.score for copy in copies]
-    moved = [copy.influence for copy in copies if copy.influence is not None]
+    scores = np.array([copy.score for copy in copies])
     mistakes = [copy.mistakes for copy in copies if copy.mistakes is not None]
     return evolve(
         first,
-        score=float(np.mean(scores)),
+        score=float(scores.mean()),
         error=_joint_error(scores, [copy.error for copy in copies]),
-        influence=np.mean(moved, axis=0) if len(moved) == len(copies) else None,
+        influence=_joint_influence(scores, [copy.influence for copy in copies]),
         mistakes=np.mean(mistakes, axis=0) if len(mistakes) == len(copies) else None,
     )
 
@@ -47,13 +46,33 @@ def pool_costs(copies: Sequence[CostEstimate]) -> CostEstimate:
     first = copies[0]
     if len(copies) == 1:
         return first
-    means = [copy.mean for copy in copies]
-    moved = [copy.influence for copy in copies if copy.influence is not None]
-    influence = np.mean(moved, axis=0) if len(moved) == len(copies) else None
-    return CostEstimate(float(np.mean(means)), _joint_error(means, [copy.error for copy in copies]), influence)
+    means = np.array([copy.mean for copy in copies])
+    influence = _joint_influence(means, [copy.influence for copy in copies])
+    return CostEstimate(float(means.mean()), _joint_error(means, [copy.error for copy in copies]), influence)
 
 
-def _joint_error(values: Sequence[float], errors: Sequence[float]) -> float:
+def _joint_error(values: F8, errors: Sequence[float]) -> float:
     """Return the standard error of a mean over copies, by Rubin's rules."""
-    between = float(np.var(values, ddof=1)) * (1 + 1 / len(values))
-    return math.sqrt(float(np.mean(np.square(errors))) + between)
+    return math.sqrt(float(np.mean(np.square(errors)) + np.square(_deviations(values)).sum()))
+
+
+def _deviations(values: F8) -> F8:
+    """Return what copies differ by from their mean, float64 (M,), with the sum of squares (1 + 1/M) B."""
+    n = len(values)
+    return np.asarray((values - values.mean()) * math.sqrt((1 + 1 / n) / (n - 1)))
+
+
+def _joint_influence(values: F8, influences: Sequence[F8 | None]) -> F8 | None:
+    """Return the influence of each row on a mean over copies: float64 (n,).
+
+    It has what copies differ by, too, along a direction of each, the same for all models on these rows: so the error of
+    a difference, of two models on the same copies, has what these differ in, and not twice what they share.
+    """
+    known = [moved for moved in influences if moved is not None]
+    if len(known) < len(influences):
+        return None
+    mean: F8 = np.mean(known, axis=0)
+    counted = mean != 0
+    signs = np.random.default_rng(len(mean)).choice([-1.0, 1.0], (len(values), len(mean)))
+    directions = signs * counted / math.sqrt(max(int(counted.sum()), 1))
+    return mean + _deviations(values) @ directions

@@ -13,6 +13,7 @@ from costframe.training.data import Rows
 
 RECORDED, COMPLETED, TESTED = "recorded", "completed", "tested"
 LEARNING = RECORDED, COMPLETED, TESTED
+COPIES = 4  # of each row to learn from; more took longer, and learned no more
 
 
 def check_learning(how: object) -> None:
@@ -35,8 +36,8 @@ def learn_from(rows: Rows, records: Records | None, how: str, name: str) -> Rows
         if not len(tested):
             raise DataError(f"{name}: there is no row in which all tests were made, {', '.join(records.names)}")
         return tested
-    donors = find_donors(rows.X, rows.y, records, by_class=rows.labels is not None or rows.qid is not None)
-    copies = len(donors)
+    by_class, copies = rows.labels is not None or rows.qid is not None, COPIES
+    donors = find_donors(rows.X, rows.y, records, by_class=by_class, copies=copies)
     queries = None
     if rows.qid is not None:
         queries = np.concatenate([rows.qid + copy * (int(rows.qid.max()) + 1) for copy in range(copies)])
