@@ -148,11 +148,11 @@ def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch,
         model.fit_path = note_rows
         return model
 
-    def estimate(score, out, model, predictions):
+    def estimate(score, out, model, predict):
         judged.append((values(out.X), len(given)))
-        return estimate_on_rows(score, out, model, predictions)
+        return estimate_on_rows(score, out, model, predict(out.X))
 
-    monkeypatch.setattr(path_folds, "estimate_on_rows", estimate)
+    monkeypatch.setattr(path_folds, "estimate_in_service", estimate)
     divided = folds_of(train, valid, folds, classes=True)
     found = fit_along(Trial("cegb", make, train, valid, None, "roc_auc", folds=divided), 4, None, silent).fits
     assert given[0] == values(train.X, valid.X)  # of the models themselves

@@ -1,8 +1,8 @@
 """Completion of tests that were not made: donors of the same class with a like prediction from all other columns.
 
 Predictive mean matching (Little 1988), given the label (Moons et al. 2006), chained over panels, in several copies.
-Each has its own bootstrap of donors (Rubin and Schenker 1986), so that copies differ by as much as chance had in who the
-donors are, and errors by Rubin's rules know it.
+Each has its own bootstrap of donors (Rubin and Schenker 1986), so that copies differ by as much as chance had in who
+the donors are, and errors by Rubin's rules know it.
 """
 
 from __future__ import annotations

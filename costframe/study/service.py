@@ -75,4 +75,4 @@ def _joint_influence(values: F8, influences: Sequence[F8 | None]) -> F8 | None:
     counted = mean != 0
     signs = np.random.default_rng(len(mean)).choice([-1.0, 1.0], (len(values), len(mean)))
     directions = signs * counted / math.sqrt(max(int(counted.sum()), 1))
-    return mean + _deviations(values) @ directions
+    return np.asarray(mean + _deviations(values) @ directions)
