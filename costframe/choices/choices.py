@@ -7,16 +7,22 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload
 
+from attrs import evolve
+from numpy.typing import ArrayLike
+
 from costframe.choices.bill_criterion import BillCriterion
 from costframe.choices.criterion import Criterion
+from costframe.choices.how_wrong import HowWrong
 from costframe.choices.intervals import Difference, interval_on_test
 from costframe.choices.paired_points import PairedPoints
 from costframe.choices.promised import certify
+from costframe.choices.read_records import find_how_wrong
 from costframe.choices.score_criterion import ScoreCriterion
 from costframe.core.arrays import F8
 from costframe.core.errors import ParameterError, printable
 from costframe.promises import Certified
 from costframe.study.points import Point, at_tradeoff
+from costframe.study.rows import StudyRows
 from costframe.study.settings import check_budget
 from costframe.training.error_costs import ERROR_COST
 from costframe.training.model_path import keep_non_dominated
@@ -224,6 +230,37 @@ class Choices(ABC):
     def is_near(self, point: Point, best: Point) -> bool:
         """Return whether a point is within one standard error of the best, or surely within a negligible loss."""
         return self._criterion.is_near(point, best)
+
+    def how_wrong(
+        self,
+        X: Any,
+        y: ArrayLike,
+        point: Point | str | None = None,
+        *,
+        made: Any = None,
+        scoring: Any = None,
+        sample_weight: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+    ) -> HowWrong:
+        """Return how wrong the figures of the recommended point, or of another, may be, where tests were not made.
+
+        Parameters
+        ----------
+        X, y, sample_weight, qid
+            Records that no model was trained on.
+        point : Point or str, optional
+        made : bool (n, d), data frame of bool, optional
+            Which cells were asked for, in place of what prices say by `absent`.
+        scoring : callable, optional
+            The score, if it is a caller's own.
+
+        Raises
+        ------
+        CostframeError
+            If all tests were made, or an argument is wrong.
+        """
+        rows = evolve(StudyRows.of(X, y, sample_weight, qid), made=made)
+        return find_how_wrong(self, point, rows, scoring)
 
     def _affordable(self, budget: float | None) -> Sequence[Point]:
         """Return the points within a budget; refuse one that no point keeps."""

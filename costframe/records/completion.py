@@ -11,7 +11,7 @@ import functools
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,15 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from costframe.core.arrays import B1, F8, I8
+from costframe.core.checks import check_choice
 from costframe.records.made import Records
+from costframe.records.matching import DONORS, draw_near, predict_alike
+from costframe.records.readings import BY_COLUMNS, BY_LABEL, READINGS, Reading
+from costframe.records.whole_rows import draw_whole_rows
 
 COPIES = 8  # for estimates; the error of a mean over them has 7 degrees of freedom
-DONORS = 5  # nearest ones, of which chance takes one
 _TURNS = 2  # of the chain over panels
-_MOST_ROWS = 20_000  # from which a regression learns
-_FEWEST = 10  # rows with a value, else chance alone matches
 _KEPT = 128  # copies, for fits of several models on the same rows
-_ROUNDS, _RATE = 40, 0.15  # of a regression
 
 
 class _Kept:
@@ -53,7 +53,17 @@ class _Kept:
 _completions = _Kept()
 
 
-def find_donors(X: F8, y: NDArray[Any], records: Records, *, by_class: bool, copies: int = COPIES, seed: int = 0) -> I8:
+def find_donors(
+    X: F8,
+    y: NDArray[Any],
+    records: Records,
+    *,
+    by_class: bool,
+    copies: int = COPIES,
+    seed: int = 0,
+    reading: Reading = BY_LABEL,
+    nearest: int = DONORS,
+) -> I8:
     """Return the row whose values each row gets of each panel: int64 (copies, n, T).
 
     A row in which a panel was made is its own donor; -1 stands where no row of the class has the panel.
@@ -69,20 +79,29 @@ def find_donors(X: F8, y: NDArray[Any], records: Records, *, by_class: bool, cop
         Whether donors are of the same class; else the label is a column like others.
     copies, seed : int
         Equal arguments give equal donors.
+    reading : {"label", "columns"}
+        What decided who was tested; see `costframe.records.readings`. With "columns" a row has one donor of all panels
+        that it lacks, whose label it takes too.
+    nearest : int
+        Number of the most alike rows, of which chance takes one.
     """
     labels = np.asarray(y, np.float64)
+    check_choice("reading", reading, READINGS)
 
     kinds = np.unique(labels, return_inverse=True)[1] if by_class else np.zeros(len(labels), np.int64)
 
     def draw(copy: int) -> I8:
-        return _Chain(X, labels, kinds, records, np.random.default_rng([seed, copy])).run()
+        rng = np.random.default_rng([seed, copy])
+        if reading == BY_COLUMNS:
+            return draw_whole_rows(X, labels, records, rng, by_class=by_class, nearest=nearest)
+        return _Chain(X, labels, kinds, records, rng, nearest).run()
 
-    digest = _digest(X, labels, records, by_class, seed)
+    digest = _digest(X, labels, records, by_class, seed, reading, nearest)
     return np.stack([_completions.get((digest, copy), functools.partial(draw, copy)) for copy in range(copies)])
 
 
-def _digest(X: F8, labels: F8, records: Records, *numbers: int) -> bytes:
-    digest = hashlib.blake2b(repr((X.shape, records.names, numbers)).encode(), digest_size=16)
+def _digest(X: F8, labels: F8, records: Records, *others: object) -> bytes:
+    digest = hashlib.blake2b(repr((X.shape, records.names, others)).encode(), digest_size=16)
     for values in (X, labels, records.made, *records.columns):
         digest.update(np.ascontiguousarray(values).data)
     return digest.digest()
@@ -101,8 +120,9 @@ def fill(X: F8, donors: I8, records: Records) -> F8:
 class _Chain:
     """One copy: panels are drawn in turn, each given the draws of the others."""
 
-    def __init__(self, X: F8, labels: F8, kinds: I8, records: Records, rng: np.random.Generator) -> None:
+    def __init__(self, X: F8, labels: F8, kinds: I8, records: Records, rng: np.random.Generator, nearest: int) -> None:
         self.X, self.labels, self.kinds, self.records, self.rng = X, labels, kinds, records, rng
+        self.nearest = nearest
         self.filled = X.copy()
         for panel, columns in enumerate(records.columns):
             self.filled[np.ix_(~records.made[:, panel], columns)] = np.nan
@@ -124,47 +144,15 @@ class _Chain:
             giving, taking = np.flatnonzero(made & of_kind), np.flatnonzero(~made & of_kind)
             if len(giving):
                 giving = np.unique(self.rng.choice(giving, len(giving)))
-                chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
+                chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng, self.nearest)]
                 self.donors[taking, panel] = chosen
                 self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]
 
     def _predict(self, made: B1, columns: I8) -> F8:
-        """Return predictions of a panel's columns from all others and the label, float64 (n, any), in like units.
-
-        They learn from a bootstrap of the rows in which it was made, so that copies differ as models do.
-        """
+        """Return predictions of a panel's columns from all others and the label, float64 (n, any)."""
         others = np.setdiff1d(np.arange(self.X.shape[1]), columns)
         given = np.column_stack([self.filled[:, others], self.labels])
-        rows = self.rng.choice(np.flatnonzero(made), min(int(made.sum()), _MOST_ROWS)) if made.any() else np.empty(0)
-        predictions = list(_regress(given, self.X[:, columns], rows.astype(np.int64), made))
-        return np.column_stack(predictions) if predictions else np.zeros((len(self.X), 1))
-
-
-def _regress(given: F8, targets: F8, rows: I8, made: B1) -> Iterator[F8]:
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from threadpoolctl import threadpool_limits
-
-    for target in targets.T:
-        known = rows[~np.isnan(target[rows])]
-        if len(known) >= _FEWEST:
-            model = HistGradientBoostingRegressor(
-                learning_rate=_RATE, max_iter=_ROUNDS, max_leaf_nodes=8, early_stopping=False, random_state=0
-            )
-            # regressions are small, and on a busy machine threads wait for each other
-            with threadpool_limits(1, user_api="openmp"):
-                values = model.fit(given[known], np.clip(target[known], -1e300, 1e300)).predict(given)
-            spread = float(values[made].std())
-            if spread > 0:
-                yield (values - values[made].mean()) / spread
-
-
-def draw_near(giving: F8, taking: F8, rng: np.random.Generator) -> I8:
-    """Return for each row of `taking`, float64 (m, any), the place of one of the nearest rows of `giving`."""
-    from scipy.spatial import cKDTree
-
-    count = min(DONORS, len(giving))
-    near = np.asarray(cKDTree(giving).query(taking, k=count)[1]).reshape(len(taking), count)
-    return np.asarray(near[np.arange(len(taking)), rng.integers(0, count, len(taking))])
+        return predict_alike(given, self.X[:, columns], made, self.rng)
 
 
 @frozen

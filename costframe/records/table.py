@@ -16,8 +16,10 @@ from costframe.core.arrays import B1, F8, I8
 from costframe.core.prices.panels import Panel
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import column_names, is_arrow, is_numeric_dtype, take_column, types_of
-from costframe.records.completion import fill, find_donors
+from costframe.records.completion import COPIES, fill, find_donors
 from costframe.records.made import Records, find_made
+from costframe.records.matching import DONORS
+from costframe.records.readings import BY_LABEL, Reading
 
 
 @frozen(eq=False, slots=False)
@@ -52,7 +54,15 @@ class RecordedTable:
         """The row whose values each row gets of each panel: int64 (copies, n, T); None if none lacks any."""
         if self.records is None:
             return None
-        return find_donors(self.X, self.y, self.records, by_class=self.by_class)
+        return self.donors_by(BY_LABEL, COPIES, DONORS)
+
+    def donors_by(self, reading: Reading, copies: int, nearest: int) -> I8 | None:
+        """Return donors by a reading of the records, of the `nearest` rows, in copies; None if no row lacks any."""
+        if self.records is None:
+            return None
+        return find_donors(
+            self.X, self.y, self.records, by_class=self.by_class, copies=copies, reading=reading, nearest=nearest
+        )
 
     def completed(self, X: Any) -> Iterator[Any]:
         """Yield completed copies of these rows, given as a table of any library; the table itself if none lacks any."""

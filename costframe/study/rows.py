@@ -24,7 +24,9 @@ from costframe.core.tables.row_labels import check_nested, check_queries, check_
 from costframe.core.tables.rows import as_frame
 from costframe.core.terms.classes import places
 from costframe.datasets import dataset
-from costframe.records.table import RecordedTable
+from costframe.records.readings import BY_COLUMNS, Reading
+from costframe.records.table import RecordedTable, complete_table
+from costframe.records.whole_rows import find_givers
 from costframe.training.learning import COPIES, RECORDED, TESTED
 
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
@@ -97,6 +99,18 @@ class StudyRows:
             return
         for X in self.recorded.completed(self.X):
             yield evolve(self, X=X, made=None, recorded=None)
+
+    def completed_by(self, reading: Reading, copies: int, nearest: int) -> Iterator[StudyRows]:
+        """Yield completed copies by a reading of the records; with "columns", rows have the labels of their donors."""
+        if self.recorded is None or self.recorded.records is None:
+            yield self
+            return
+        donors = self.recorded.donors_by(reading, copies, nearest)
+        assert donors is not None  # noqa: S101 - some rows lack tests
+        for copy in donors:
+            X = complete_table(self.X, copy, self.recorded.records, self.recorded.names)
+            y = np.asarray(self.y)[find_givers(copy)] if reading == BY_COLUMNS else self.y
+            yield evolve(self, X=X, y=y, made=None, recorded=None)
 
     def to_learn(self, how: str) -> StudyRows:
         """Return the rows that an estimator of another library learns from; see `learn_from`."""
