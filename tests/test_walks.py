@@ -4,15 +4,17 @@ import attrs
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from preparation_cases import prepared_predictors
 
 import costframe as cf
 from costframe import WeakLearnerBank
+from costframe.core.predictors.guarded import Bar, GuardedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.prices.exact_prices import exact
+from costframe.core.tables.conditions import Condition
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.plugin import OpaqueLearner, TreeTable
 from costframe.testing.case import same_bits
@@ -62,7 +64,26 @@ def mixtures(draw, names):
     return MixedPredictor(*parts, draw(st.sampled_from((0.0, 0.5, 1.0))), sorted(by))
 
 
-MODELS = {"stages": stages, "prepared": prepared_predictors, "mixed": mixtures}
+@st.composite
+def guards(draw, names):
+    tree = draw(stages(names))
+    tellers = sorted(draw(st.sets(st.sampled_from(names), min_size=1, max_size=2)))
+    others = [name for name in names if name not in tellers]
+    assume(others)
+    prices = tree.costs.features
+    free = tuple(attrs.evolve(each, cost=0.0, needs=()) if each.name in tellers else each for each in prices)
+    condition = st.builds(
+        Condition,
+        st.sampled_from(tellers),
+        up_to=st.sampled_from((-1.0, 0.0, 1.0)),
+        missing=st.booleans(),
+    )
+    features = st.lists(st.sampled_from(others), min_size=1, max_size=2, unique=True)
+    bars = draw(st.lists(st.builds(Bar, features, st.lists(condition, min_size=1, max_size=1)), min_size=1, max_size=2))
+    return GuardedPredictor(tree.with_costs(attrs.evolve(tree.costs, features=free)), bars)
+
+
+MODELS = {"stages": stages, "prepared": prepared_predictors, "mixed": mixtures, "guarded": guards}
 
 
 @st.composite

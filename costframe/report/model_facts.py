@@ -13,6 +13,7 @@ from costframe.core.display import format_cost
 from costframe.core.errors import format_count, printable, quote_names
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.guarded import GuardedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import Predictor
@@ -20,6 +21,7 @@ from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer
+from costframe.core.tables.conditions import in_words
 
 MOST_NAMES = 12
 
@@ -76,6 +78,9 @@ def _parts(predictor: Predictor) -> list[str]:
     """Return the numbers of stages and learners of a predictor as texts."""
     if isinstance(predictor, PreparedPredictor):
         return [*_parts(predictor.inner), "over columns made from those of the table"]
+    if isinstance(predictor, GuardedPredictor):
+        bars = (f"without {quote_names(bar.features)} where {in_words(bar.conditions)}" for bar in predictor.bars)
+        return [*_parts(predictor.inner), *bars]
     if isinstance(predictor, MixedPredictor):
         drawn_by = quote_names(predictor.by, MOST_NAMES)
         return [

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe.core.cost.expected import CostReport, ExpectedCost
+from costframe.core.predictors.guarded import GuardedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -123,6 +124,8 @@ def _size(predictor: Any, report: CostReport) -> tuple[int, int]:
     if isinstance(predictor, MixedPredictor):
         learners = sum(_size(part, report)[1] for part in (predictor.first, predictor.second))
         return len(predictor.used_features), learners
+    if isinstance(predictor, GuardedPredictor):
+        return len(predictor.used_features), _size(predictor.inner, report)[1]
     if isinstance(predictor, StageTree):
         return len(predictor.layout.used), len(np.unique(predictor.layout.learner))
     if isinstance(predictor, PlannedPredictor):

@@ -12,6 +12,7 @@ import numpy as np
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import CostframeError, StorageError
 from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.guarded import GuardedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.storage.loading import load
@@ -77,6 +78,8 @@ def _functions(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield names and functions of what a file of the model does not hold."""
     if isinstance(model, MixedPredictor):
         return
+    if isinstance(model, GuardedPredictor):
+        yield from _functions(model.inner)
     if isinstance(model, PreparedPredictor):
         yield from ((each.name, each.function) for each in model.preparation.opaques)
         yield from _functions(model.inner)

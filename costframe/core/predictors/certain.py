@@ -17,6 +17,7 @@ from costframe.core.cost.totals import Charges
 from costframe.core.errors import ParameterError, shown
 from costframe.core.gains import Gains
 from costframe.core.predictors.fitted import FittedEstimator, what_is
+from costframe.core.predictors.guarded import GuardedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
@@ -77,6 +78,10 @@ def _wrap(predictor: Predictor, until: Until) -> Predictor:
         return CertainPredictor(predictor, until)
     if isinstance(predictor, PreparedPredictor):
         return evolve(predictor, inner=_wrap(predictor.inner, until))
+    if isinstance(predictor, GuardedPredictor):
+        raise ParameterError(
+            "model: expected one sum of learners; a guard bars features in some rows, and a certain model has no limits"
+        )
     if isinstance(predictor, MixedPredictor):
         return evolve(predictor, first=_wrap(predictor.first, until), second=_wrap(predictor.second, until))
     raise ParameterError(

@@ -10,20 +10,21 @@ from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from costframe.core.arrays import B1, F8
 from costframe.core.checks import check_number
 from costframe.core.cost.totals import Charges
-from costframe.core.errors import CostModelError, DataError, ParameterError, quote_names, shown
+from costframe.core.errors import CostModelError, ParameterError, quote_names, shown
 from costframe.core.gains import Gains
 from costframe.core.predictors.inquiry import Inquiry
+from costframe.core.predictors.parted import Parts
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.replay import inquiry_of
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import ZERO
-from costframe.core.stages.ends import Ends, join_ends
+from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.row_draws import draw
 from costframe.core.tables.row_hashes import hash_table
@@ -119,9 +120,9 @@ class MixedPredictor(Predictor):
     def evaluate(self, X: F8, terms: Terms) -> Ends:
         """Predict rows; see `Predictor.evaluate`."""
         self._check_terms(terms)
-        second = self.second_answers(X, terms.barred)
-        parts = [model.evaluate(X[rows], terms) for model, rows in ((self.first, ~second), (self.second, second))]
-        return join_ends(parts, self.card.half, lambda arrays: _in_order(arrays, second))
+        parts = _parts(self.second_answers(X, terms.barred))
+        models = zip((self.first, self.second), parts.rows, strict=True)
+        return parts.join_ends([model.evaluate(X[rows], terms) for model, rows in models], self.card.half)
 
     def begin(self, terms: Terms) -> MixedWalker:
         """Return a walker for one row; see `Predictor.begin`."""
@@ -132,44 +133,15 @@ class MixedPredictor(Predictor):
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`. The two stages are the predictors."""
         self._check_terms(terms)
-        prices, gone = terms.prices, terms.barred
-        second = self.second_answers(X, gone)
-        one, other = (
-            model.charges(X[rows], weight[rows], terms)
-            for model, rows in ((self.first, ~second), (self.second, second))
-        )
-
-        def join(name: str) -> Any:
-            pair = getattr(one, name), getattr(other, name)
-            given = next((part for part in pair if part is not None), None)
-            if given is None:
-                return None
-            parts = (one, other)
-            filled = [
-                np.zeros(len(part.acquired), given.dtype) if values is None else values
-                for values, part in zip(pair, parts, strict=True)
-            ]
-            return _in_order(filled, second)
-
-        given = [Ends(np.asarray(each.predictions), each.places) for each in (one, other)]
-        ends = join_ends(given, self.card.half, lambda arrays: _in_order(arrays, second))
-        hashed, total = self.available_columns(gone), weight.sum()
-        acquired, by_feature = join("acquired"), one.feature_weight + other.feature_weight
-        by_resource = one.resource_weight + other.resource_weight
-        acquired[:, hashed], by_feature[hashed] = True, total
-        by_resource[list(prices.direct_needs.of_features(hashed))] = total
-        by_row = {name: join(name) for name in ("acquisition", "learners", "comparisons", "reuse")}
-        return Charges(
-            acquired,
-            **by_row,
-            feature_weight=by_feature,
-            resource_weight=by_resource,
-            stage_weight=np.array([weight[~second].sum(), weight[second].sum()]),
-            predictions=ends.predictions,
-            places=ends.places,
-            cut=join("cut"),
-            per_row=_in_order([one.row_costs, other.row_costs], second),
-        )
+        gone, total = terms.barred, weight.sum()
+        parts = _parts(self.second_answers(X, gone))
+        models = zip((self.first, self.second), parts.rows, strict=True)
+        charges = [model.charges(X[rows], weight[rows], terms) for model, rows in models]
+        stages = np.array([weight[rows].sum() for rows in parts.rows])
+        joined, hashed = parts.join_charges(charges, self.card.half, stage_weight=stages), self.available_columns(gone)
+        joined.acquired[:, hashed], joined.feature_weight[hashed] = True, total
+        joined.resource_weight[list(terms.prices.direct_needs.of_features(hashed))] = total
+        return joined
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns on the rows that each predictor answers; see `Predictor.gains`."""
@@ -215,16 +187,8 @@ def _check_part(name: str, model: Any) -> None:
         raise ParameterError(f"{name}: expected a predictor, got {type(model).__name__}")
 
 
-def _in_order(parts: Sequence[NDArray[Any]], second: B1) -> NDArray[Any]:
-    """Return the values of all rows in their order, given those of the rows of each predictor."""
-    kept = [part for part in parts if len(part)] or parts[:1]
-    if len({part.shape[1:] for part in kept}) > 1:
-        one, other = (part.shape[1:] for part in kept)
-        raise DataError(f"second: expected predictions of shape {one} a row, as the first predictor's, got {other}")
-    joined = np.concatenate(kept)
-    found = np.empty_like(joined)
-    found[np.argsort(second, kind="stable")] = joined
-    return found
+def _parts(second: B1) -> Parts:
+    return Parts((np.flatnonzero(~second), np.flatnonzero(second)))
 
 
 class MixedWalker:

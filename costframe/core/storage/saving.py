@@ -12,6 +12,7 @@ from costframe.core.errors import StorageError
 from costframe.core.files import write_atomically
 from costframe.core.predictors.certain import CertainPredictor
 from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.guarded import GuardedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import Predictor
@@ -90,7 +91,8 @@ def content_of(predictor: object, costs: object = None, decimal: str | None = No
 
 def checksum(predictor: Predictor) -> bytes:
     """Return a hash of all that `save` writes of a predictor; empty for one that it cannot save."""
-    mixes_functions = isinstance(predictor, MixedPredictor) and opaque_names(predictor)
+    held = predictor.inner if isinstance(predictor, GuardedPredictor) else predictor
+    mixes_functions = isinstance(held, MixedPredictor) and opaque_names(held)
     if _strange_part(predictor) is not None or mixes_functions:
         return b""
     arrays, model = dict[str, Any](), cast("Savable", predictor)
@@ -101,5 +103,7 @@ def _strange_part(model: Any) -> Any:
     """Return the part of a model that cannot be saved, or None."""
     if isinstance(model, MixedPredictor):
         return next((part for half in (model.first, model.second) if (part := _strange_part(half)) is not None), None)
+    if isinstance(model, GuardedPredictor):
+        return _strange_part(model.inner)
     core = model.inner if isinstance(model, PreparedPredictor) else model
     return None if isinstance(core, StageTree | PlannedPredictor | MixedPredictor) else core

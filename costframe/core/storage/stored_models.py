@@ -1,4 +1,4 @@
-"""The kinds of predictors in a file, each with its fields and what makes it; prepared and mixed ones hold others."""
+"""The kinds of predictors in a file, each with its fields and what makes it; some hold others."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from costframe.core.errors import StorageError
+from costframe.core.predictors.guarded import GuardedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, fields_of
 from costframe.core.storage.stored_banks import OpaqueFunctions, check_opaque_functions
+from costframe.core.storage.stored_bars import build_bars, store_bars
 from costframe.core.storage.stored_card import build_prices, store_prices
 from costframe.core.storage.stored_plans import PLAN_FIELDS, build_plan, store_plan
 from costframe.core.storage.stored_preparation import build_preparation, store_preparation
 from costframe.core.storage.stored_trees import TREE_FIELDS, build_tree, store_tree
 
-Savable = StageTree | PlannedPredictor | PreparedPredictor | MixedPredictor
+Savable = StageTree | PlannedPredictor | PreparedPredictor | MixedPredictor | GuardedPredictor
 
 
 def store_model(model: Savable, arrays: Arrays) -> dict[str, Any]:
@@ -26,6 +28,8 @@ def store_model(model: Savable, arrays: Arrays) -> dict[str, Any]:
         _check_names(model)
         parts = {"preparation": store_preparation(model.preparation, arrays), "inner": store_model(model.inner, arrays)}
         return {"kind": "prepared", **parts, "costs": store_prices(model.costs)}
+    if isinstance(model, GuardedPredictor):
+        return {"kind": "guarded", "bars": store_bars(model.bars), "inner": store_model(model.inner, arrays)}
     if isinstance(model, MixedPredictor):
         return {"kind": "mixed", "share": float(model.share), "by": list(model.by)} | {
             name: _store_part(getattr(model, name), arrays, f"{name}.") for name in ("first", "second")
@@ -47,6 +51,8 @@ def opaque_names(model: Any) -> list[str]:
     """Return the names of the functions that a file of the model does not hold."""
     if isinstance(model, MixedPredictor):
         return [*opaque_names(model.first), *opaque_names(model.second)]
+    if isinstance(model, GuardedPredictor):
+        return opaque_names(model.inner)
     if isinstance(model, PreparedPredictor):
         return [*(operation.name for operation in model.preparation.opaques), *opaque_names(model.inner)]
     return [learner.name for learner in model.bank.opaques] if hasattr(model, "bank") else []
@@ -62,6 +68,10 @@ def _check_names(model: PreparedPredictor) -> None:
 def _build_prepared(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> PreparedPredictor:
     preparation, others = build_preparation(model["preparation"], arrays, functions)
     return PreparedPredictor(build_model(model["inner"], arrays, others), preparation, build_prices(model["costs"]))
+
+
+def _build_guarded(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> GuardedPredictor:
+    return GuardedPredictor(build_model(model["inner"], arrays, functions), build_bars(model["bars"]))
 
 
 def _build_mixed(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> MixedPredictor:
@@ -82,6 +92,7 @@ _BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., Savable]]] = {
     "stages": (TREE_FIELDS, build_tree),
     "planned": (PLAN_FIELDS, build_plan),
     "prepared": (("preparation", "inner", "costs"), _build_prepared),
+    "guarded": (("bars", "inner"), _build_guarded),
     "mixed": (("first", "second", "share", "by"), _build_mixed),
 }
 
