@@ -14,7 +14,7 @@ import numpy as np
 from attrs import field, frozen
 
 from costframe.core.arrays import B1
-from costframe.core.errors import format_count, printable, quote_names
+from costframe.core.errors import printable, quote_names, shown
 from costframe.records.made import Records
 from costframe.records.regions import Always, Region, find_regions
 
@@ -55,6 +55,11 @@ class Gap:
     def is_whole(self) -> bool:
         """Whether it is of the whole table."""
         return self.region is None
+
+    def __str__(self) -> str:
+        of = "" if self.label is None else f" of class {quote_names([self.label])}"
+        where = "" if self.region is None else f" where {self.region}"
+        return f"{printable(self.panel)}{of}{where}, made for {self.made:,} of {self.rows:,}"
 
 
 @frozen
@@ -138,14 +143,9 @@ def _in_words(gaps: Sequence[Gap]) -> str:
     """Return a sentence on the gaps of a panel in one region."""
     first, labels = gaps[0], [gap.label for gap in gaps if gap.label is not None]
     made, rows = sum(gap.made for gap in gaps), sum(gap.rows for gap in gaps)
-    of = f" of class {quote_names(labels)}" if labels else ""
+    of = f" of class {' or '.join(map(shown, labels))}" if labels else ""
     where = "" if first.region is None else f" where {first.region}"
     said = f"nobody knows what {printable(first.panel)} shows of rows{of}{where}: it was made for {made:,} of {rows:,}"
     if first.region is not None:
         return said
     return f"{said}; {quote_names(first.features)} {'is' if len(first.features) == 1 else 'are'} left out"
-
-
-def describe_need(gap: Gap, needed: int = NEEDED) -> str:
-    """Return how many more tests a gap needs, as a text."""
-    return format_count(max(needed - gap.made, 0), "test")

@@ -122,11 +122,11 @@ def as_numbers(X: Any, names: Sequence[str]) -> F8:
         if is_numeric and column.dtype.kind != "O":
             numbers[:, place] = column
         else:
-            numbers[:, place] = [_number(value, is_numeric=is_numeric) for value in column.tolist()]
+            numbers[:, place] = [number_cell(value, is_numeric=is_numeric) for value in column.tolist()]
     return numbers
 
 
-def _number(value: Any, *, is_numeric: bool) -> float:
+def number_cell(value: Any, *, is_numeric: bool) -> float:
     """Return the number of a value, for a text or a date the same in all tables; NaN for an empty cell."""
     if is_missing(value):
         return float("nan")

@@ -18,6 +18,7 @@ COMMANDS = {
     "promise": Entry(
         "costframe.cli.commands.promise", "Choose the cheapest model that is certified to keep a promise."
     ),
+    "pilot": Entry("costframe.cli.commands.pilot", "List rows to test by chance, where nobody knows what tests show."),
     "audit": Entry("costframe.cli.commands.audit", "Prove that what was paid is what the model says."),
     "algorithms": Entry("costframe.cli.commands.listings", "List the installed algorithms."),
     "datasets": Entry("costframe.cli.commands.listings", "List the named data sets."),
