@@ -58,6 +58,8 @@ class Frontier(Choices):
         Influence of each row on the score of each point (`costframe.training.scoring`); may be empty.
     spent : tuple of float64 (rows,) or None
         Influence of each of the last rows on the cost of each point; may be empty.
+    notes : tuple of str
+        What nobody knows of tests that were not made, and which columns its models leave out; see docs/records.md.
     """
 
     points: tuple[Point, ...]
@@ -67,6 +69,7 @@ class Frontier(Choices):
     models: tuple[Any, ...] = ()
     influences: tuple[F8 | None, ...] = ()
     spent: tuple[F8 | None, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         check_one_a_point("models", self.models, len(self._paired.points))
@@ -80,7 +83,7 @@ class Frontier(Choices):
     def _of_named(cls, result: StudyResult) -> Self:
         parts = ((fitted.point, fitted.model, fitted.influence, fitted.spent) for fitted in result.fits)
         points, models, influences, spent = zip(*parts, strict=True)
-        return cls(points, result.score, result.unit, result.full_cost, models, influences, spent)
+        return cls(points, result.score, result.unit, result.full_cost, models, influences, spent, result.notes)
 
     @classmethod
     def sweep(
@@ -323,7 +326,7 @@ class Frontier(Choices):
         others = (known or unknown for known in (self.models, self.influences, self.spent))
         fits = [Fitted(*parts) for parts in zip(self.points, *others, strict=True)]
         check_flag("overwrite", overwrite)
-        result = StudyResult(fits, self.score_name, self.unit, self.full_cost)
+        result = StudyResult(fits, self.score_name, self.unit, self.full_cost, self.notes)
         save_result(as_path(directory, "directory"), result, overwrite=overwrite)
 
     @classmethod

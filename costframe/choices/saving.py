@@ -41,7 +41,7 @@ def save_result(folder: Path, result: StudyResult, *, overwrite: bool) -> None:
 def load_result(folder: Path) -> StudyResult:
     """Read what `save_result` wrote; errors are those of `unpack_fits`."""
     fits, header = unpack_fits(folder / FRONTIER, folder / MODELS)
-    return StudyResult(fits, header["score_name"], header["unit"], header["full_cost"])
+    return StudyResult(fits, header["score_name"], header["unit"], header["full_cost"], tuple(header["notes"]))
 
 
 def remove_other_models(directory: Path) -> None:
@@ -65,6 +65,7 @@ def _save(folder: Path, result: StudyResult, *, overwrite: bool) -> None:
                 contents[path] = content
         saved.append(evolve(fitted, model=model))
     header = {"score_name": result.score, "unit": result.unit, "full_cost": result.full_cost}
+    header["notes"] = list(result.notes)
     contents[folder / FRONTIER] = pack_fits(saved, header)
     changed = {path: content for path, content in contents.items() if _differs(path, content)}
     taken = [path for path in changed if path.exists()]

@@ -99,6 +99,7 @@ class Results:
         test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]
         if chosen is not None:
             facts += [("possible leak", leak) for leak in self._leaks(frontier, chosen)]
+        facts += [("not known", note) for note in frontier.notes]
         title, costs = self._title(frontier), self.dataset.costs
         return render_page(frontier_page(frontier, test, costs, title=title, facts=facts, budget=self.budget))
 
@@ -117,6 +118,8 @@ class Results:
         useless = describe_useless_budget(frontier, chosen, self.budget)
         model = describe_model(frontier, chosen, chosen=not useless)
         self.console.print(f"\n[bold]{escape(label)}:[/] {escape(model)}\n")
+        for note in frontier.notes:
+            self.console.print(f"{printable(note)}\n", markup=False)
         for leak in self._leaks(frontier, chosen):
             self.console.print(f"First check this possible leak: {printable(leak)}\n", markup=False)
         self._show_table(frontier, chosen, all_points=all_points)

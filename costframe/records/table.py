@@ -97,6 +97,31 @@ def complete_table(X: Any, donors: I8, records: Records, names: Sequence[str]) -
     return X
 
 
+def hold_constant(X: Any, held: Sequence[str], names: Sequence[str]) -> Any:
+    """Return rows of any library whose columns in `held` say nothing: 0 in each row, or one text or date of a row."""
+    library = type(X).__module__.partition(".")[0]
+    for name in held:
+        if column_names(X) is None:
+            X = np.array(X, np.float64)
+            X[:, list(names).index(name)] = 0.0
+        elif not is_numeric_dtype(types_of(X)[list(column_names(X) or ()).index(name)]):
+            X = _with_column(X, name, np.full(len(X), _first_known(X, name)))
+        elif is_arrow(X):
+            zeros = sys.modules["pyarrow"].array(np.zeros(len(X)))
+            X = X.set_column(X.column_names.index(name), name, zeros)
+        elif library == "polars":
+            X = X.with_columns(sys.modules["polars"].lit(0.0).alias(name))
+        else:
+            X = X.assign(**{name: 0.0})
+    return X
+
+
+def _first_known(X: Any, name: str) -> int:
+    """Return the first row that has a value in a column; 0 if none has."""
+    column = np.asarray(take_column(X, list(column_names(X) or ()).index(name)))
+    return next((row for row, value in enumerate(column.tolist()) if not is_missing(value)), 0)
+
+
 def _with_column(X: Any, name: str, giving: I8) -> Any:
     """Return a frame in which each row has the value of another row in one column; nothing where that is -1."""
     if is_arrow(X):

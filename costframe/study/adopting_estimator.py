@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
@@ -20,7 +20,10 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import contradicts
 from costframe.core.tables.frames import column_names
 from costframe.core.terms.classes import places
+from costframe.records.guard import Gaps
+from costframe.records.table import hold_constant
 from costframe.study.rows import StudyRows
+from costframe.training.guarding import guard_predictor
 from costframe.training.learning import COMPLETED
 
 
@@ -33,6 +36,7 @@ class AdoptingEstimator:
     costs_: CostModel
     names: tuple[str, ...]  # of the columns
     learning: str = COMPLETED  # from what, where tests were not made
+    gaps: Gaps | None = None  # of records, which bar columns
     fitted: FittedEstimator | None = field(default=None, init=False)
 
     def fit(
@@ -46,7 +50,12 @@ class AdoptingEstimator:
             rows = StudyRows(X, y, sample_weight, qid, made=made)
             if made is not None or self.costs_.panels:
                 rows = rows.with_records(self.costs_, self.names, by_class=kind != "regressor").to_learn(self.learning)
+            if self.gaps is not None:
+                rows = evolve(rows, X=hold_constant(rows.X, self.gaps.left_out, self.names))
             predictor = _fit_and_adopt(self.label, model, rows, self.names)
+            predictor = (
+                predictor if self.gaps is None else guard_predictor(predictor.with_costs(self.costs_), self.gaps)
+            )
         if column_names(X) is None and predictor.feature_names != self.names:
             raise ParameterError(
                 f"estimators: {self.label!r} reads {quote_names(predictor.feature_names)}, the columns of X are "

@@ -15,6 +15,7 @@ from costframe.core.plugins.registry import registry
 from costframe.core.predictors.fitted import FittedEstimator, kind_of
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.records.guard import Gaps
 from costframe.study.adopting_estimator import AdoptingEstimator
 from costframe.study.entrants import Entrant
 from costframe.training.learning import COMPLETED
@@ -51,6 +52,7 @@ class GivenCandidate:
     model: Any
     prices: Prices | None = None
     learning: str = COMPLETED  # from what, where tests were not made
+    gaps: Gaps | None = None  # of records, which bar columns
 
     start_order = True, True  # in the order in which they are given
     is_reference = False
@@ -92,10 +94,11 @@ class GivenCandidate:
         prices = self.prices
         assert prices is not None  # noqa: S101 - a study has prices
         if not self.has_tradeoff:
-            return AdoptingEstimator(self.label, self.model, prices.costs, prices.names, self.learning)
+            return AdoptingEstimator(self.label, self.model, prices.costs, prices.names, self.learning, self.gaps)
         given = {"costs": prices.costs} if prices.given and self.costs is None else {}
         made = clone(self.model).set_params(tradeoff=tradeoff, **given)
-        return made if self.learning == COMPLETED else made.learning_from(self.learning)
+        made = made if self.learning == COMPLETED else made.learning_from(self.learning)
+        return made if self.gaps is None else made.guarding(self.gaps)
 
 
 def candidates_of(estimators: Any) -> list[GivenCandidate]:

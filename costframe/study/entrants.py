@@ -13,6 +13,7 @@ from costframe.core.plugins.estimators import estimator
 from costframe.core.plugins.registry import registry
 from costframe.core.prices.costs import CostModel
 from costframe.datasets import Dataset
+from costframe.records.guard import Gaps
 from costframe.study.failures import name_failures
 from costframe.study.references import REFERENCES, Reference
 from costframe.training.data import Traits
@@ -33,6 +34,7 @@ class Entrant:
     dates: Mapping[str, Any]
     is_reference: bool = False
     learning: str = COMPLETED  # from what, where tests were not made
+    gaps: Gaps | None = None  # of records, which bar columns
 
     is_fitted = False
 
@@ -76,6 +78,7 @@ class Entrant:
             given["categorical_features"] = dict(self.categorical)
         made = estimator(self.algorithm, self.task, costs=self.costs, tradeoff=tradeoff, **given)
         made = made if self.learning == COMPLETED else made.learning_from(self.learning)
+        made = made if self.gaps is None else made.guarding(self.gaps)
         return made.reading_dates(self.dates) if self.dates else made
 
 

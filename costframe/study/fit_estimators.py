@@ -13,7 +13,7 @@ from costframe.study.common_prices import common_prices
 from costframe.study.division import Division, StudyData
 from costframe.study.failures import UnfinishedError
 from costframe.study.fitted import StudyResult
-from costframe.study.learning_candidates import with_learning
+from costframe.study.learning_candidates import gaps_of_rows, notes_on, with_gaps, with_learning
 from costframe.study.processes import by_joblib
 from costframe.study.progress import Progress
 from costframe.study.score_choice import choose_error_cost, choose_score
@@ -45,7 +45,8 @@ def fit_estimators(
         seed=settings.random_state,
         classes=task == "classification",
     )
-    priced = with_learning([candidate.priced(prices) for candidate in candidates], division.train)
+    gaps = gaps_of_rows(division.train, prices.costs)
+    priced = with_gaps(with_learning([candidate.priced(prices) for candidate in candidates], division.train), gaps)
     study = Study(priced, division, score, settings.plan, time_limit=settings.time_limit)
     failed = _skip_late if failed is None and settings.time_limit is not None else failed
     fits = fit_study(study, by_joblib(settings.n_jobs), progress=progress, failed=failed)
@@ -54,7 +55,7 @@ def fit_estimators(
             f"time_limit: {settings.time_limit:g} s passed before the first fit ended; give more time, fewer rows, "
             "cv=0, or smaller estimators"
         )
-    return StudyResult(fits, str(score), prices.costs.unit, prices.full_cost)
+    return StudyResult(fits, str(score), prices.costs.unit, prices.full_cost, notes_on(gaps))
 
 
 def _choose_score(scoring: Any, task: str, rows: StudyData, prices: Prices) -> str | LibraryScore:

@@ -94,6 +94,7 @@ class StudyResult:
     score: str
     unit: str
     full_cost: float
+    notes: tuple[str, ...] = ()  # on what nobody knows
 
 
 def model_content(model: Any, decimal: str | None = None) -> bytes | None:

@@ -8,6 +8,9 @@ from typing import TypeVar
 import numpy as np
 from attrs import evolve
 
+from costframe.core.prices.costs import CostModel
+from costframe.records.guard import Gaps, find_gaps
+from costframe.records.labels import Tellers
 from costframe.study.candidates import GivenCandidate
 from costframe.study.entrants import Entrant
 from costframe.study.rows import StudyRows
@@ -33,6 +36,28 @@ def with_learning(candidates: Iterable[C], train: StudyRows) -> list[C]:
         else:
             expanded += [evolve(candidate, label=f"{candidate.label}-{how}", learning=how) for how in ways]
     return expanded
+
+
+def with_gaps(candidates: Iterable[C], gaps: Gaps) -> list[C]:
+    """Return candidates that leave out, or bar in regions, tests of which nobody knows what they show.
+
+    Fitted models stay as they are, as they learn no more.
+    """
+    return [evolve(each, gaps=gaps) if gaps and not each.is_fitted else each for each in candidates]
+
+
+def gaps_of_rows(train: StudyRows, costs: CostModel) -> Gaps:
+    """Return the gaps of the records of rows of any library, told by the free columns that each row has, if any."""
+    table = train.recorded
+    if table is None or table.records is None:
+        return Gaps()
+    classes = tuple(np.unique(train.y).tolist()) if table.by_class else ()
+    return find_gaps(Tellers.of_table(train.X).always(table, costs), table.records, train.y, classes)
+
+
+def notes_on(gaps: Gaps) -> tuple[str, ...]:
+    """Return what a study says of gaps."""
+    return tuple(gaps.sentences())
 
 
 def _has_tested(train: StudyRows) -> bool:

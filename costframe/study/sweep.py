@@ -8,17 +8,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from costframe.core.errors import CostframeError
 from costframe.core.machine import thread_count
 from costframe.datasets import Dataset
+from costframe.datasets.record_gaps import gaps_of
+from costframe.records.guard import Gaps
 from costframe.study.algorithms import choose_algorithms
 from costframe.study.constant import fit_constant
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant, references_of
 from costframe.study.fitted import Fitted, StudyResult
-from costframe.study.learning_candidates import with_learning
+from costframe.study.learning_candidates import notes_on, with_gaps, with_learning
 from costframe.study.objective import objective_of
 from costframe.study.processes import by_cluster, by_processes, process_count
 from costframe.study.progress import Progress
@@ -41,6 +43,7 @@ class Sweep:
     parameters: Mapping[str, Any]
     has_references: bool
     unfit: Mapping[str, CostframeError]  # algorithms of the task that the data do not fit
+    gaps: Gaps = field(factory=Gaps)  # of the records in train
 
     @classmethod
     def of(
@@ -62,8 +65,10 @@ class Sweep:
         entrants, division = [Entrant.of(name, data, parameters) for name in names], Division.of_data(data, cv)
         entrants = with_learning(entrants, division.train)
         entrants += references_of(data, names, parameters) if has_references else []
+        gaps = gaps_of(data, "train") if division.train.lacks_tests else Gaps()
+        entrants = with_gaps(entrants, gaps)
         study = Study(entrants, division, chosen, plan, Store(directory, data.decimal), time_limit)
-        return cls(data, study, cv, parameters, has_references, unfit)
+        return cls(data, study, cv, parameters, has_references, unfit, gaps)
 
     def fit(
         self,
@@ -108,7 +113,7 @@ class Sweep:
         is_asked = self.has_references or objective_of(self.study.score).is_in_money
         if has_first_looks_only or (is_asked and all(fitted.point.n_features for fitted in fits)):
             fits = [*fits, self._constant]
-        return StudyResult(fits, str(self.study.score), self.data.costs.unit, self.data.full_cost)
+        return StudyResult(fits, str(self.study.score), self.data.costs.unit, self.data.full_cost, notes_on(self.gaps))
 
     @cached_property
     def _constant(self) -> Fitted:

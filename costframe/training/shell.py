@@ -25,10 +25,12 @@ from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import is_dask, take_rows
 from costframe.core.tables.row_labels import check_weights
 from costframe.core.workers import Workers
+from costframe.records.guard import Gaps
 from costframe.records.made import Records
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.date_parts import DatedPath, DateParts
 from costframe.training.error_costs import usual_tradeoff
+from costframe.training.guarding import GuardedPath, guard_predictor, leave_out
 from costframe.training.learning import COMPLETED, check_learning, learn_from
 from costframe.training.predicting import Gains, Predicting
 
@@ -87,6 +89,7 @@ class CostAwareEstimator(Predicting):
     _only: Sequence[int] | None = None  # columns that training may read
     _dates: Mapping[str, Dates] | None = None  # columns that are dates outside, days in X
     _parts: DateParts | None = None  # of dates, on which it trains beside X
+    _gaps: Gaps | None = None  # of records, which bar columns
     _learning: str = COMPLETED  # what it learns from where tests were not made
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -241,7 +244,7 @@ class CostAwareEstimator(Predicting):
         data = TrainingData(train, valid, costs, prices, classes, chosen, named.categories, tradeoff)
         self._parts = DateParts.of(costs, prices.names, named.categories)
         data = data if self._parts is None else self._parts.add(data)
-        return data if self._only is None else data.reading_only(self._only)
+        return leave_out(data, self._gaps, self._only)
 
     def _check_errors(self, costs: CostModel, names: Sequence[str], train: Rows, valid: Rows | None) -> None:
         """Refuse prices of errors that do not fit the task, or the rows."""
@@ -281,6 +284,15 @@ class CostAwareEstimator(Predicting):
         other._learning = how  # noqa: SLF001 - the copy's own
         return other
 
+    def guarding(self, gaps: Gaps) -> Self:
+        """Return a copy that leaves out what no row tells of, and whose models do without tests where gaps say so.
+
+        Clones of the copy do the same.
+        """
+        other = copy(self)
+        other._gaps = gaps  # noqa: SLF001 - the copy's own
+        return other
+
     def path_data(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **others: Unpack[FitRows]
     ) -> TrainingData:
@@ -314,6 +326,7 @@ class CostAwareEstimator(Predicting):
         other: Self = _clone_parametrized(self)
         other = other if self._only is None else other.reading_only(self._only)
         other = other if self._learning == COMPLETED else other.learning_from(self._learning)
+        other = other if self._gaps is None else other.guarding(self._gaps)
         return other if self._dates is None else other.reading_dates(self._dates)
 
     def _keep(self, predictor: Predictor, costs: CostModel, rows: Rows | None = None) -> None:
@@ -332,7 +345,11 @@ class CostAwareEstimator(Predicting):
     def _keep_path(self, path: Path, predictor: Predictor, data: TrainingData) -> Path:
         """Set the fitted attributes for a predictor of a path; return the path of models that ask for X's columns."""
         self._keep(predictor, data.costs, data.train)
-        return path if self._parts is None else cast("Path", DatedPath(path, self._parts))
+        if self._parts is not None:
+            path = cast("Path", DatedPath(path, self._parts))
+        if self._gaps is not None and self._gains is not None:
+            path = cast("Path", GuardedPath(path, self._gaps, self._gains.rows))
+        return path
 
     def _of_columns(self, predictor: Predictor, costs: CostModel, known: FallbackRows | None = None) -> Predictor:
         """Return a trained predictor as one of X's columns, with labels and prices, also if it reads parts of dates."""
@@ -341,7 +358,8 @@ class CostAwareEstimator(Predicting):
         costs = costs if self._parts is None else self._parts.costs
         categories, classes = self._columns.categories, getattr(self, "classes_", None)
         card = evolve(predictor.card, categories=categories, costs=costs, classes=classes)
-        return predictor.with_card(card)
+        made = predictor.with_card(card)
+        return made if self._gaps is None else guard_predictor(made, self._gaps)
 
     def with_predictor(self, predictor: Predictor, *, tradeoff: float, **fitted: Any) -> Self:
         """Return a copy that is the fitted estimator of another predictor, trained on the same data.
