@@ -21,6 +21,7 @@ from costframe.records.pilot import Pilot
 from costframe.training.console import output as make_console
 
 _SHOWN = 10  # rows on the terminal
+_WIDTHS = "width of the 90 % interval of what a test shows in the mean, in spreads of a row:"
 
 
 def pilot(
@@ -63,7 +64,7 @@ def describe(pilot: Pilot, names: Sequence[Any]) -> list[str]:
     lines = [
         *pilot.gaps.sentences(),
         "",
-        "width of the 90 % interval of what a test shows in the mean, in spreads of a row:",
+        _WIDTHS,
     ]
     lines += [f"  {printable(str(each))}" for each in pilot.drawn]
     rows = [str(names[row]) for row in pilot.panels]

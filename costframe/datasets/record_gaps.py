@@ -39,8 +39,7 @@ def pilot_of(data: Dataset, donors: int = NEEDED, seed: int = 0) -> Pilot:
             'data: expected tests that were not made in some rows; say absent = "not made" in prices, or give a mask'
         )
     always = tellers_of(data).always(table, data.costs)
-    gaps = find_gaps(always, table.records, data.y, _classes(data))
-    return plan_pilot(gaps, always, table.records, data.y, data.costs, donors=donors, seed=seed)
+    return plan_pilot(always, table.records, data.y, _classes(data), data.costs, donors=donors, seed=seed)
 
 
 def _classes(data: Dataset) -> tuple[object, ...]:

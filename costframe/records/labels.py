@@ -10,9 +10,9 @@ from attrs import frozen
 
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.conditions import Label
-from costframe.core.tables.frames import column_names, is_numeric_dtype, take_column, types_of
+from costframe.core.tables.frames import column_names, take_column, types_of
 from costframe.records.regions import Always
-from costframe.records.table import RecordedTable, number_cell
+from costframe.records.table import RecordedTable, is_number_type, number_cell
 
 _MOST_LABELS = 50  # of a column that tells regions
 
@@ -41,7 +41,7 @@ class Tellers:
         """Return those of a table of any library: texts are labels, and other values that are no numbers tell none."""
         held, labels, others = column_names(X), dict[str, Mapping[Label, float]](), set[str]()
         for place, name in enumerate(held or ()):
-            if is_numeric_dtype(types_of(X)[place]):
+            if is_number_type(types_of(X)[place]):
                 continue
             values = {value for value in np.asarray(take_column(X, place)).tolist() if isinstance(value, str)}
             if values:

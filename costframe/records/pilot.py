@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from costframe.core.arrays import B1, I8
 from costframe.core.checks import check_number
 from costframe.core.errors import format_count
 from costframe.core.prices.costs import CostModel
-from costframe.records.guard import NEEDED, Gap, Gaps
+from costframe.records.guard import NEEDED, Gap, Gaps, find_gaps
 from costframe.records.made import Records
 from costframe.records.regions import Always
 
+_TURNS = 10  # in which gaps are looked for, when the tests drawn so far are made
 _NORMAL = 1.645  # half the width of an interval of 90 %, in standard errors
 
 
@@ -53,21 +55,19 @@ class Pilot:
 
     Attributes
     ----------
+    gaps : Gaps
+        Of the records.
     drawn : tuple of Drawn
-        One for each gap.
+        One for each gap, and for those of regions that are left when the whole table has enough tests.
     cost : float
         Price of all tests: of each row, of what it has not had, each resource once.
     unit : str
     """
 
+    gaps: Gaps
     drawn: tuple[Drawn, ...] = field(converter=tuple)
     cost: float
     unit: str
-
-    @property
-    def gaps(self) -> Gaps:
-        """What it settles."""
-        return Gaps([each.gap for each in self.drawn])
 
     @property
     def panels(self) -> dict[int, tuple[str, ...]]:
@@ -84,36 +84,59 @@ class Pilot:
 
 
 def plan_pilot(
-    gaps: Gaps, always: Always, records: Records, y: Any, costs: CostModel, *, donors: int = NEEDED, seed: int = 0
+    always: Always,
+    records: Records,
+    y: Any,
+    classes: Sequence[Any],
+    costs: CostModel,
+    *,
+    donors: int = NEEDED,
+    seed: int = 0,
 ) -> Pilot:
     """Draw rows, by chance, in which tests would settle the gaps of records.
 
     Parameters
     ----------
-    gaps : Gaps
-        Of `find_gaps`, with the next three.
-    always : Always
-    records : Records
-    y : (n,)
-        Labels.
+    always, records, y, classes
+        As for `find_gaps`.
     costs : CostModel
     donors : int
         Rows of each class that are to have the test, in each region that lacks them.
     seed : int
         Equal seeds draw equal rows.
     """
-    check_number("donors", donors, low=1, whole=True)
-    drawn = [
-        _draw(gap, _find_rows(gap, always, y), records, donors, np.random.default_rng([seed, number]))
-        for number, gap in enumerate(gaps.found)
-    ]
-    names = tuple(name for place, name in enumerate(always.names) if place not in _lacking(records))
-    already, by_row = costs.full_cost(names), dict[int, dict[str, None]]()
+    check_number("donors", donors, low=NEEDED, whole=True)
+    first = gaps = find_gaps(always, records, y, classes)
+    drawn, made = list[Drawn](), records
+    for turn in range(_TURNS):
+        for number, gap in enumerate(gaps.found):
+            rng = np.random.default_rng([seed, turn, number])
+            drawn.append(_draw(gap, _find_rows(gap, always, y), made, donors, rng))
+            made = _with_tests(made, drawn[-1])
+        gaps = find_gaps(always, made, y, classes)
+        if not gaps:
+            break
+    return Pilot(first, drawn, _price(drawn, always, records, costs), costs.unit)
+
+
+def _price(drawn: Sequence[Drawn], always: Always, records: Records, costs: CostModel) -> float:
+    """Return the price of tests in all rows, beside what each row has anyway."""
+    lacking = {int(column) for columns in records.columns for column in columns}
+    names = tuple(name for place, name in enumerate(always.names) if place not in lacking)
+    by_row = dict[int, dict[str, None]]()
     for each in drawn:
         for row in each.rows.tolist():
             by_row.setdefault(row, {}).update(dict.fromkeys(each.gap.features))
+    already = costs.full_cost(names)
     prices = {features: costs.full_cost([*names, *features]) - already for features in map(tuple, by_row.values())}
-    return Pilot(drawn, math.fsum(prices[tuple(features)] for features in by_row.values()), costs.unit)
+    return math.fsum(prices[tuple(features)] for features in by_row.values())
+
+
+def _with_tests(records: Records, drawn: Drawn) -> Records:
+    """Return the records as they would be when the tests are made."""
+    made = records.made.copy()
+    made[drawn.rows, records.names.index(drawn.gap.panel)] = True
+    return evolve(records, made=made)
 
 
 def _find_rows(gap: Gap, always: Always, y: Any) -> B1:
@@ -126,7 +149,3 @@ def _draw(gap: Gap, rows: B1, records: Records, donors: int, rng: np.random.Gene
     waiting = np.flatnonzero(rows & ~records.made[:, records.names.index(gap.panel)])
     count = min(max(donors - gap.made, 0), len(waiting))
     return Drawn(gap, np.sort(rng.choice(waiting, count, replace=False)))
-
-
-def _lacking(records: Records) -> set[int]:
-    return {int(column) for columns in records.columns for column in columns}

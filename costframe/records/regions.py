@@ -69,6 +69,8 @@ class _Test:
             if is_left and self.other is None:
                 return Condition(self.feature, others=(self.label,), missing=True)
             return Condition(self.feature, label=self.other if is_left else self.label)
+        if np.isinf(threshold):  # values at one side, missing ones at the other
+            return Condition(self.feature, missing=missing_left == is_left, known=missing_left != is_left)
         edge, missing = float(self.edges[int(threshold)]), self.has_missing and missing_left == is_left
         if is_left:
             return Condition(self.feature, up_to=edge, missing=missing)

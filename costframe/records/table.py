@@ -21,6 +21,8 @@ from costframe.records.made import Records, find_made
 from costframe.records.matching import DONORS
 from costframe.records.readings import BY_LABEL, Reading
 
+_FLOATS_OF_ARROW = ("double", "float", "halffloat")
+
 
 @frozen(eq=False, slots=False)
 class RecordedTable:
@@ -104,7 +106,7 @@ def hold_constant(X: Any, held: Sequence[str], names: Sequence[str]) -> Any:
         if column_names(X) is None:
             X = np.array(X, np.float64)
             X[:, list(names).index(name)] = 0.0
-        elif not is_numeric_dtype(types_of(X)[list(column_names(X) or ()).index(name)]):
+        elif not is_number_type(types_of(X)[list(column_names(X) or ()).index(name)]):
             X = _with_column(X, name, np.full(len(X), _first_known(X, name)))
         elif is_arrow(X):
             zeros = sys.modules["pyarrow"].array(np.zeros(len(X)))
@@ -143,12 +145,18 @@ def as_numbers(X: Any, names: Sequence[str]) -> F8:
     kinds, numbers = types_of(X), np.empty((len(X), len(names)))
     for place, name in enumerate(names):
         f = held.index(name)
-        column, is_numeric = np.asarray(take_column(X, f)), is_numeric_dtype(kinds[f])
+        column = np.asarray(take_column(X, f))
+        is_numeric = is_number_type(kinds[f])
         if is_numeric and column.dtype.kind != "O":
             numbers[:, place] = column
         else:
             numbers[:, place] = [number_cell(value, is_numeric=is_numeric) for value in column.tolist()]
     return numbers
+
+
+def is_number_type(kind: object) -> bool:
+    """Return whether a column's type, of any library, is one of numbers or truth values."""
+    return is_numeric_dtype(kind) or str(kind) in _FLOATS_OF_ARROW
 
 
 def number_cell(value: Any, *, is_numeric: bool) -> float:

@@ -25,7 +25,7 @@ Examples:
     "--records", is_flag=True, help="Take empty cells of all priced columns as tests that were not made."
 )  # fmt: skip
 @click.option(
-    "--donors", type=click.IntRange(1), metavar="N", default=NEEDED, show_default=True,
+    "--donors", type=click.IntRange(NEEDED), metavar="N", default=NEEDED, show_default=True,
     help="Rows of each class that are to have a test, in each region that lacks them.",
 )  # fmt: skip
 @click.option("--id", "row_id", metavar="COL", type=text, help="Column of DATA that names rows in the list.")

@@ -11,7 +11,7 @@ from costframe.core.predictors.guarded import Bar
 from costframe.core.storage.stored_arrays import as_list, fields_of
 from costframe.core.tables.conditions import Condition
 
-_FIELDS = ("feature", "above", "up_to", "label", "others", "missing")
+_FIELDS = ("feature", "above", "up_to", "label", "others", "missing", "known")
 
 
 def store_bars(bars: Sequence[Bar]) -> list[Any]:
@@ -39,12 +39,11 @@ def build_bars(stored: Any) -> list[Bar]:
 
 
 def _build_condition(stored: Any) -> Condition:
-    feature, above, up_to, label, others, missing = fields_of(stored, "condition", *_FIELDS)
+    feature, above, up_to, label, others, missing, known = fields_of(stored, "condition", *_FIELDS)
     labels = [*as_list(others), *([] if label is None else [label])]
     numbers = [end for end in (above, up_to) if end is not None] + [one for one in labels if not isinstance(one, str)]
-    whole = isinstance(feature, str) and isinstance(missing, bool)
+    whole = isinstance(feature, str) and isinstance(missing, bool) and isinstance(known, bool)
     if not whole or not all(type(number) in {int, float} and math.isfinite(number) for number in numbers):
         raise StorageError(f"malformed condition: expected a name, numbers and labels, got {stored!r:.80}")
-    return Condition(
-        feature, -math.inf if above is None else above, math.inf if up_to is None else up_to, label, others, missing
-    )
+    above, up_to = -math.inf if above is None else above, math.inf if up_to is None else up_to
+    return Condition(feature, above, up_to, label, others, missing, known)

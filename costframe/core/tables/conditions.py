@@ -31,6 +31,8 @@ class Condition:
         The categories that do not meet it.
     missing : bool
         Whether a missing value meets it.
+    known : bool
+        Whether other values meet it at all.
     """
 
     feature: str
@@ -39,6 +41,7 @@ class Condition:
     label: Label | None = None
     others: tuple[Label, ...] = field(default=(), converter=tuple)
     missing: bool = False
+    known: bool = True
 
     def __attrs_post_init__(self) -> None:
         if not self.above < self.up_to:
@@ -54,6 +57,7 @@ class Condition:
         held = (values > self.above) & (values <= self.up_to)
         if self.label is not None:
             held &= values == _number(self.label, numbers)
+        held &= self.known
         for label in self.others:
             held &= values != _number(label, numbers)
         return np.asarray(np.where(np.isnan(values), self.missing, held), np.bool_)
@@ -67,10 +71,13 @@ class Condition:
             other.label if self.label is None else self.label,
             tuple(dict.fromkeys([*self.others, *other.others])),
             self.missing and other.missing,
+            self.known and other.known,
         )
 
     def __str__(self) -> str:
         name, said = printable(self.feature), []
+        if not self.known:
+            return f"{name} is missing"
         if self.label is not None:
             said.append(f"is {_told(self.label)}")
         elif self.others:
@@ -79,6 +86,8 @@ class Condition:
             said.append(f"is above {self.above:g}")
         if self.up_to < math.inf:
             said.append(f"{'and ' if self.above > -math.inf else 'is '}up to {self.up_to:g}")
+        if not said:
+            said.append("is known")
         if self.missing and not self.others:
             said.append("or missing")
         return f"{name} {' '.join(said)}"
