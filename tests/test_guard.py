@@ -243,6 +243,7 @@ def test_a_study_leaves_out_and_bars_what_nobody_knows_and_says_so(frontier, tmp
         assert not acquired[young].any()
         buyers += acquired[~young].any()
     assert buyers
+    assert repr(found).splitlines()[-1].startswith("  nobody knows what scan shows")
     found.save(tmp_path / "frontier")
     assert cf.Frontier.load(tmp_path / "frontier").notes == found.notes
 

@@ -250,7 +250,10 @@ FORGED = {
     "nothing of a huge width": (more(dtype="<f8", shape=[0, 2**61]), "'more': expected a shape below 2^63 bytes"),
     "offset outside": (entry("bank.kind", offset=10**9), "array 'bank.kind' takes"),
     "bytes of no array": (lambda h, p: (h, p + b"\0"), "1 bytes belong to no array"),
-    "no kind": (part(None, "kind"), "expected one of the kinds ['stages', 'planned', 'prepared', 'mixed'], got None"),
+    "no kind": (
+        part(None, "kind"),
+        "expected one of the kinds ['stages', 'planned', 'prepared', 'guarded', 'mixed'], got None",
+    ),
     "fallbacks that are not there": (part(True, "fallbacks"), "no array 'fallbacks.node_values'"),
     "another decimal sign": (part("'", "decimal"), "malformed decimal: expected one of ('.', ','), got \"'\""),
     "stage that goes back": (part(0, "stages", 0, "below"), "goes on to stage 0"),

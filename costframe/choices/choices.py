@@ -41,6 +41,7 @@ class Choices(ABC):
     full_cost: float
     influences: tuple[F8 | None, ...]
     spent: tuple[F8 | None, ...]
+    notes: tuple[str, ...]
 
     @cached_property
     def _paired(self) -> PairedPoints:

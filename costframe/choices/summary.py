@@ -15,14 +15,14 @@ from costframe.study.references import is_reference
 
 
 def describe_frontier(frontier: Choices) -> str:
-    """Return four lines: the range of scores and costs, and the points that matter most."""
+    """Return four lines, of the range of scores and costs and the points that matter most, and what nobody knows."""
     front = frontier.non_dominated() or frontier.points
     wording = wording_of(frontier)
     span = f"{wording.span(front)} at {front[0].cost:.4g} to {front[-1].cost:.4g} {frontier.unit}"
     lines = [
         f"{label}: {_in_words(frontier, point) if point else 'none'}" for label, point in wording.highlights().items()
     ]
-    return brief(frontier, _count(frontier), span, more=lines)
+    return brief(frontier, _count(frontier), span, more=[*lines, *frontier.notes])
 
 
 def frontier_html(frontier: Choices) -> str:

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from costframe.core.arrays import B1
 from costframe.core.errors import printable, quote_names, shown
@@ -66,7 +66,7 @@ class Gap:
 class Gaps:
     """The gaps of the records of a table, those of the whole table first, and what follows from them."""
 
-    found: tuple[Gap, ...] = field(default=(), converter=tuple)
+    found: tuple[Gap, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.found)
@@ -118,7 +118,7 @@ def find_gaps(always: Always, records: Records | None, y: Any, classes: Sequence
             continue
         for region in find_regions(always, made, seed):
             regional += _lacking(name, features, region, made, kinds, always.find(region))
-    return Gaps([*whole, *regional])
+    return Gaps((*whole, *regional))
 
 
 def _lacking(

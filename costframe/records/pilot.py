@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from costframe.core.arrays import B1, I8
 from costframe.core.checks import check_number
@@ -65,7 +65,7 @@ class Pilot:
     """
 
     gaps: Gaps
-    drawn: tuple[Drawn, ...] = field(converter=tuple)
+    drawn: tuple[Drawn, ...]
     cost: float
     unit: str
 
@@ -116,7 +116,7 @@ def plan_pilot(
         gaps = find_gaps(always, made, y, classes)
         if not gaps:
             break
-    return Pilot(first, drawn, _price(drawn, always, records, costs), costs.unit)
+    return Pilot(first, tuple(drawn), _price(drawn, always, records, costs), costs.unit)
 
 
 def _price(drawn: Sequence[Drawn], always: Always, records: Records, costs: CostModel) -> float:

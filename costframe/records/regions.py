@@ -42,7 +42,7 @@ class Always:
 class Region:
     """Rows that meet all of some conditions, each on another column that is always there."""
 
-    conditions: tuple[Condition, ...] = field(converter=tuple)
+    conditions: tuple[Condition, ...]
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -347,8 +347,9 @@ class CostAwareEstimator(Predicting):
         self._keep(predictor, data.costs, data.train)
         if self._parts is not None:
             path = cast("Path", DatedPath(path, self._parts))
-        if self._gaps is not None and self._gains is not None:
-            path = cast("Path", GuardedPath(path, self._gaps, self._gains.rows))
+        known = None if self._gains is None else self._gains.rows
+        if self._gaps is not None and known is not None:
+            path = cast("Path", GuardedPath(path, self._gaps, known))
         return path
 
     def _of_columns(self, predictor: Predictor, costs: CostModel, known: FallbackRows | None = None) -> Predictor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 from functools import cached_property
@@ -34,12 +34,20 @@ from costframe.core.terms.terms import Terms
 _CUTS = (REASONS[CUT], REASONS[UNAVAILABLE])
 
 
+def _as_conditions(given: Iterable[Condition]) -> tuple[Condition, ...]:
+    return tuple(given)
+
+
+def _as_bars(given: Iterable[Bar]) -> tuple[Bar, ...]:
+    return tuple(given)
+
+
 @frozen
 class Bar:
     """Features that rows do without where they meet all of some conditions."""
 
     features: tuple[str, ...] = field(converter=as_column_names)
-    conditions: tuple[Condition, ...] = field(converter=tuple)
+    conditions: tuple[Condition, ...] = field(converter=_as_conditions)
 
     @property
     def tellers(self) -> tuple[str, ...]:
@@ -70,7 +78,7 @@ class GuardedPredictor(Predictor):
     """
 
     inner: Any
-    bars: tuple[Bar, ...] = field(converter=tuple)
+    bars: tuple[Bar, ...] = field(converter=_as_bars)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.inner, Predictor) or isinstance(self.inner, GuardedPredictor):

@@ -46,4 +46,4 @@ def _build_condition(stored: Any) -> Condition:
     if not whole or not all(type(number) in {int, float} and math.isfinite(number) for number in numbers):
         raise StorageError(f"malformed condition: expected a name, numbers and labels, got {stored!r:.80}")
     above, up_to = -math.inf if above is None else above, math.inf if up_to is None else up_to
-    return Condition(feature, above, up_to, label, others, missing, known)
+    return Condition(feature, above, up_to, label, tuple(others), missing, known)

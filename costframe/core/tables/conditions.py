@@ -39,7 +39,7 @@ class Condition:
     above: float = field(default=-math.inf, converter=float)
     up_to: float = field(default=math.inf, converter=float)
     label: Label | None = None
-    others: tuple[Label, ...] = field(default=(), converter=tuple)
+    others: tuple[Label, ...] = ()
     missing: bool = False
     known: bool = True
 
