@@ -32,9 +32,9 @@ def guard_predictor(predictor: Predictor, gaps: Gaps) -> Predictor:
     return GuardedPredictor(predictor, kept) if kept else predictor
 
 
-def leave_out(data: TrainingData, gaps: Gaps | None, only: Sequence[int] | None) -> TrainingData:
+def leave_out(data: TrainingData, gaps: Gaps, only: Sequence[int] | None) -> TrainingData:
     """Return training data in which columns that gaps leave out, and all but `only`, are constant."""
-    if gaps is None or not gaps.left_out:
+    if not gaps.left_out:
         return data if only is None else data.reading_only(only)
     unread = {data.feature_names.index(name) for name in gaps.left_out if name in data.feature_names}
     allowed = range(len(data.feature_names)) if only is None else only

@@ -244,7 +244,9 @@ class CostAwareEstimator(Predicting):
         data = TrainingData(train, valid, costs, prices, classes, chosen, named.categories, tradeoff)
         self._parts = DateParts.of(costs, prices.names, named.categories)
         data = data if self._parts is None else self._parts.add(data)
-        return leave_out(data, self._gaps, self._only)
+        if self._gaps is not None:
+            return leave_out(data, self._gaps, self._only)
+        return data if self._only is None else data.reading_only(self._only)
 
     def _check_errors(self, costs: CostModel, names: Sequence[str], train: Rows, valid: Rows | None) -> None:
         """Refuse prices of errors that do not fit the task, or the rows."""
