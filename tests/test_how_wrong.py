@@ -62,7 +62,7 @@ def test_scores_that_are_no_means_are_read_too() -> None:
     how_wrong, drawn, model = found("label", "roc_auc")
     truth = roc_auc_score(drawn.y, model.predict_proba(drawn.X)[:, 1])
     assert how_wrong.chosen.by_label == pytest.approx(truth, abs=0.01)
-    assert how_wrong.worth.expected == pytest.approx(how_wrong.chosen.by_label)
+    assert how_wrong.worth.expected == pytest.approx(how_wrong.chosen.by_label, abs=0.005)
     low, high = how_wrong.worth.interval(2.0)
     assert low < truth < high
 
@@ -72,7 +72,7 @@ def test_bills_are_read_where_errors_have_prices() -> None:
     truth = model.cost(drawn.X, drawn.y).mean_bill
     assert how_wrong.figure_name == "bill"
     assert how_wrong.chosen.by_label == pytest.approx(truth, abs=1.0)
-    assert how_wrong.worth.expected == pytest.approx(-how_wrong.chosen.by_label)
+    assert how_wrong.worth.expected == pytest.approx(-how_wrong.chosen.by_label, abs=0.5)
 
 
 def test_the_runner_up_asks_for_no_test_and_has_an_exact_figure() -> None:

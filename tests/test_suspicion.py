@@ -77,7 +77,7 @@ def test_an_interval_holds_the_truth_of_a_hidden_selection_of_its_strength() -> 
     X = np.column_stack([a, np.where(made, b, np.nan)])
     records = Records.of_cells(~np.isnan(X), ["a", "b"])
     assert records is not None
-    copies = find_donors(X, y, records, by_class=True, copies=20, nearest=20)
+    copies = find_donors(X, y, records, by_class=True, copies=20)
     hidden = HiddenSuspicion(np.column_stack([lose(fill(X, donors, records)[:, 1]) for donors in copies]) / n)
     truth, error = lose(b).mean(), 0.01  # of rows and donors
     low, high = hidden.interval(odds)

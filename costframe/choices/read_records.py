@@ -12,7 +12,7 @@ from costframe.choices.model_pool import Points
 from costframe.core.arrays import F8
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.predictors.fitted import kind_of
-from costframe.records.matching import DONORS
+from costframe.records.completion import COPIES
 from costframe.records.readings import BY_COLUMNS, BY_LABEL, contradicts_columns
 from costframe.records.suspicion import HiddenSuspicion
 from costframe.study.points import Point
@@ -21,8 +21,7 @@ from costframe.study.rows import StudyRows
 from costframe.study.score_choice import TASK_OF, choose_error_cost, choose_score
 from costframe.training.library_scores import LibraryScore
 
-_COPIES, _NEAREST = 20, 20  # so that the worst donors of a row are some, not one
-_COPIES_BY_COLUMNS = 8
+_COPIES = 20  # so that the worst donors of a row are some, not one; figures are from the first, as those of studies
 _MOST_ROWS = 10_000  # of which copies are made
 
 
@@ -60,10 +59,9 @@ def find_how_wrong(frontier: Any, point: Point | str | None, rows: StudyRows, sc
     runner_up = other if known == chosen else known
     points = [chosen] if runner_up is None else [chosen, runner_up]
     models = {point: frontier.model(point) for point in points}
-    by_columns_alone = (BY_COLUMNS, _COPIES_BY_COLUMNS, DONORS)
+    by_columns_alone = (BY_COLUMNS, COPIES)
     by_label, by_columns = (
-        _worths(score, models, list(rows.completed_by(*reading)))
-        for reading in ((BY_LABEL, _COPIES, _NEAREST), by_columns_alone)
+        _worths(score, models, list(rows.completed_by(*reading))) for reading in ((BY_LABEL, _COPIES), by_columns_alone)
     )
     donors = recorded.donors_by(*by_columns_alone)
     assert donors is not None  # noqa: S101 - some rows lack tests
@@ -94,7 +92,8 @@ def _in_service(
     difference to it in the completed rows.
     """
     of_label, of_columns = (
-        {each: float(worths.mean(axis=1).sum()) for each, worths in both.items()} for both in (by_label, by_columns)
+        {each: float(worths[:, :COPIES].mean(axis=1).sum()) for each, worths in both.items()}
+        for both in (by_label, by_columns)
     )
     shift = of_label[known] - of_columns[known] if known is not None else 0.0
     sign = -1.0 if frontier.has_bills else 1.0

@@ -19,6 +19,7 @@ from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import ParameterError, format_count, printable
 from costframe.datasets import Dataset
 from costframe.datasets.leaks import Leak
+from costframe.records.made import find_made
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.frontier_page import frontier_page
 from costframe.report.frontier_tables import frontier_table, name_purchases, points_table
@@ -126,9 +127,18 @@ class Results:
         words = [None if useless else describe_choice(frontier, chosen)]
         words += [str(buy) for buy in next_buys(frontier, chosen)]
         words += [useless, describe_few_rows(frontier, chosen, self._class_rows(frontier))]
+        words.append(self._how_wrong(frontier, chosen))
         if sentences := [text for text in words if text]:
             self.console.print("\n".join(["", *sentences]), markup=False)
         self._show_paid(frontier, chosen)
+
+    def _how_wrong(self, frontier: Frontier, chosen: Point) -> str | None:
+        """Return how wrong the figures of a point may be, as test rows show, where they lack tests; else None."""
+        rows = self.dataset.part("test")
+        lacking = find_made(rows.X, self.dataset.feature_names, self.dataset.costs.panels, rows.made)
+        if lacking is None or not frontier.has_model(chosen):
+            return None
+        return str(frontier.how_wrong(rows.X, rows.y, chosen, made=rows.made, qid=rows.qid))
 
     def end(self, written: str) -> None:
         """Print the files."""

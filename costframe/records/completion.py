@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_choice
 from costframe.records.made import Records
-from costframe.records.matching import DONORS, draw_near, predict_alike
+from costframe.records.matching import draw_near, predict_alike
 from costframe.records.readings import BY_COLUMNS, BY_LABEL, READINGS, Reading
 from costframe.records.whole_rows import draw_whole_rows
 
@@ -62,7 +62,6 @@ def find_donors(
     copies: int = COPIES,
     seed: int = 0,
     reading: Reading = BY_LABEL,
-    nearest: int = DONORS,
 ) -> I8:
     """Return the row whose values each row gets of each panel: int64 (copies, n, T).
 
@@ -82,8 +81,6 @@ def find_donors(
     reading : {"label", "columns"}
         What decided who was tested; see `costframe.records.readings`. With "columns" a row has one donor of all panels
         that it lacks, whose label it takes too.
-    nearest : int
-        Number of the most alike rows, of which chance takes one.
     """
     labels = np.asarray(y, np.float64)
     check_choice("reading", reading, READINGS)
@@ -93,10 +90,10 @@ def find_donors(
     def draw(copy: int) -> I8:
         rng = np.random.default_rng([seed, copy])
         if reading == BY_COLUMNS:
-            return draw_whole_rows(X, labels, records, rng, by_class=by_class, nearest=nearest)
-        return _Chain(X, labels, kinds, records, rng, nearest).run()
+            return draw_whole_rows(X, labels, records, rng, by_class=by_class)
+        return _Chain(X, labels, kinds, records, rng).run()
 
-    digest = _digest(X, labels, records, by_class, seed, reading, nearest)
+    digest = _digest(X, labels, records, by_class, seed, reading)
     return np.stack([_completions.get((digest, copy), functools.partial(draw, copy)) for copy in range(copies)])
 
 
@@ -120,9 +117,8 @@ def fill(X: F8, donors: I8, records: Records) -> F8:
 class _Chain:
     """One copy: panels are drawn in turn, each given the draws of the others."""
 
-    def __init__(self, X: F8, labels: F8, kinds: I8, records: Records, rng: np.random.Generator, nearest: int) -> None:
+    def __init__(self, X: F8, labels: F8, kinds: I8, records: Records, rng: np.random.Generator) -> None:
         self.X, self.labels, self.kinds, self.records, self.rng = X, labels, kinds, records, rng
-        self.nearest = nearest
         self.filled = X.copy()
         for panel, columns in enumerate(records.columns):
             self.filled[np.ix_(~records.made[:, panel], columns)] = np.nan
@@ -144,7 +140,7 @@ class _Chain:
             giving, taking = np.flatnonzero(made & of_kind), np.flatnonzero(~made & of_kind)
             if len(giving):
                 giving = np.unique(self.rng.choice(giving, len(giving)))
-                chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng, self.nearest)]
+                chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
                 self.donors[taking, panel] = chosen
                 self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]
 

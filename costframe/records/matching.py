@@ -43,10 +43,10 @@ def _regress(given: F8, targets: F8, rows: I8, made: B1) -> Iterator[F8]:
                 yield (values - values[made].mean()) / spread
 
 
-def draw_near(giving: F8, taking: F8, rng: np.random.Generator, nearest: int = DONORS) -> I8:
-    """Return for each row of `taking`, float64 (m, any), the place of one of the `nearest` rows of `giving`."""
+def draw_near(giving: F8, taking: F8, rng: np.random.Generator) -> I8:
+    """Return for each row of `taking`, float64 (m, any), the place of one of the nearest rows of `giving`."""
     from scipy.spatial import cKDTree
 
-    count = min(nearest, len(giving))
+    count = min(DONORS, len(giving))
     near = np.asarray(cKDTree(giving).query(taking, k=count)[1]).reshape(len(taking), count)
     return np.asarray(near[np.arange(len(taking)), rng.integers(0, count, len(taking))])

@@ -18,7 +18,6 @@ from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import column_names, is_arrow, is_numeric_dtype, take_column, types_of
 from costframe.records.completion import COPIES, fill, find_donors
 from costframe.records.made import Records, find_made
-from costframe.records.matching import DONORS
 from costframe.records.readings import BY_LABEL, Reading
 
 _FLOATS_OF_ARROW = ("double", "float", "halffloat")
@@ -56,15 +55,13 @@ class RecordedTable:
         """The row whose values each row gets of each panel: int64 (copies, n, T); None if none lacks any."""
         if self.records is None:
             return None
-        return self.donors_by(BY_LABEL, COPIES, DONORS)
+        return self.donors_by(BY_LABEL, COPIES)
 
-    def donors_by(self, reading: Reading, copies: int, nearest: int) -> I8 | None:
-        """Return donors by a reading of the records, of the `nearest` rows, in copies; None if no row lacks any."""
+    def donors_by(self, reading: Reading, copies: int) -> I8 | None:
+        """Return donors by a reading of the records, in a number of copies; None if no row lacks any."""
         if self.records is None:
             return None
-        return find_donors(
-            self.X, self.y, self.records, by_class=self.by_class, copies=copies, reading=reading, nearest=nearest
-        )
+        return find_donors(self.X, self.y, self.records, by_class=self.by_class, copies=copies, reading=reading)
 
     def completed(self, X: Any) -> Iterator[Any]:
         """Yield completed copies of these rows, given as a table of any library; the table itself if none lacks any."""

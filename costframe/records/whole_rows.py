@@ -9,9 +9,7 @@ from costframe.records.made import Records
 from costframe.records.matching import draw_near, predict_alike
 
 
-def draw_whole_rows(
-    X: F8, labels: F8, records: Records, rng: np.random.Generator, *, by_class: bool, nearest: int
-) -> I8:
+def draw_whole_rows(X: F8, labels: F8, records: Records, rng: np.random.Generator, *, by_class: bool) -> I8:
     """Return one copy of donors, int64 (n, T): a row takes all panels that it lacks, and its label, from one row.
 
     The donor has had all these panels, and is near in predictions of their columns and of the label, from the columns
@@ -32,7 +30,7 @@ def draw_whole_rows(
         given = recorded[:, np.setdiff1d(np.arange(X.shape[1]), columns)]
         predicted = predict_alike(given, np.column_stack([recorded[:, columns], answers]), has_all, rng)
         giving = np.unique(rng.choice(np.flatnonzero(has_all), int(has_all.sum())))
-        chosen = giving[draw_near(predicted[giving], predicted[taking], rng, nearest)]
+        chosen = giving[draw_near(predicted[giving], predicted[taking], rng)]
         donors[np.ix_(taking, panels)] = chosen[:, np.newaxis]
     return donors
 

@@ -100,12 +100,12 @@ class StudyRows:
         for X in self.recorded.completed(self.X):
             yield evolve(self, X=X, made=None, recorded=None)
 
-    def completed_by(self, reading: Reading, copies: int, nearest: int) -> Iterator[StudyRows]:
+    def completed_by(self, reading: Reading, copies: int) -> Iterator[StudyRows]:
         """Yield completed copies by a reading of the records; with "columns", rows have the labels of their donors."""
         if self.recorded is None or self.recorded.records is None:
             yield self
             return
-        donors = self.recorded.donors_by(reading, copies, nearest)
+        donors = self.recorded.donors_by(reading, copies)
         assert donors is not None  # noqa: S101 - some rows lack tests
         for copy in donors:
             X = complete_table(self.X, copy, self.recorded.records, self.recorded.names)
