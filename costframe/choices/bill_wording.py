@@ -40,6 +40,19 @@ class BillWording(Wording):
             return f"; its errors are estimated to cost {errors}, so its bill is {bill}"
         return f"; its errors cost {test_errors} there, so its bill is {test_bill} (estimated {bill})"
 
+    def in_records(self, point: Point) -> str | None:
+        """Return the bill that the records alone show, and that with the tests made."""
+        if point.recorded_score is None or point.recorded_cost is None:
+            return None
+        tested = point.test_score is not None and point.test_cost is not None
+        (made,) = figures_of(self.choices, point, "test bill" if tested else "bill in words")
+        seems, paid = point.recorded_cost - point.recorded_score, format_cost(point.recorded_cost)
+        cost = format_cost(point.test_cost if tested else point.cost)
+        return (
+            f"In the records its bill seems {format_cost(seems)}, of which {paid} for features; with the tests made, "
+            f"it is {made}, of which {cost}."
+        )
+
     def _bill(self, point: Point) -> str:
         return FIGURES["bill in words"](self.choices, point)
 

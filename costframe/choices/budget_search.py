@@ -19,7 +19,8 @@ from costframe.choices.buys import Buy, next_buys
 from costframe.choices.figures import describe_worth, figures_of
 from costframe.choices.frontier import Frontier
 from costframe.choices.promised import check_promised, hold_out_for_promise
-from costframe.choices.sentences import describe_useless_budget
+from costframe.choices.sentences import describe_useless_budget, wording_of
+from costframe.choices.untested import refuse_untested
 from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_number, needed
 from costframe.core.cost.expected import CostReport
@@ -28,6 +29,8 @@ from costframe.core.errors import ParameterError, printable, shown
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.promises.promise import as_promises
+from costframe.study.candidates import candidates_of
+from costframe.study.common_prices import common_prices
 from costframe.study.division import StudyData
 from costframe.study.fit_estimators import fit_estimators
 from costframe.study.progress import Progress as ProgressCallback
@@ -179,13 +182,16 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         qid_val: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         groups_val: ArrayLike | None = None,
+        made: Any = None,
+        made_val: Any = None,
         X_promise: Any = None,
         y_promise: ArrayLike | None = None,
         groups_promise: ArrayLike | None = None,
+        made_promise: Any = None,
     ) -> Self:
         """Search; takes the arguments of the estimator's own `fit`, and `groups` as `Frontier.fit`.
 
-        X_promise, y_promise and groups_promise are labelled rows that certify a promise.
+        X_promise, y_promise and groups_promise are labelled rows that certify a promise, in which all tests were made.
 
         It warns (`UselessBudgetWarning`) if no model within the budget beats a constant by more than the error.
 
@@ -195,13 +201,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             If no model is within the budget; the text names the cheapest.
         """
         settings = self._check_settings()
-        if self.promise is None and any(given is not None for given in (X_promise, y_promise, groups_promise)):
+        of_promise = X_promise, y_promise, groups_promise, made_promise
+        if self.promise is None and any(given is not None for given in of_promise):
             raise ParameterError("X_promise: has no effect without a promise")
         rows = StudyData(
-            StudyRows.of(X, y, sample_weight, qid, groups=groups),
-            StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val),
+            StudyRows.of(X, y, sample_weight, qid, groups=groups, made=made),
+            StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val, made_val),
         )
-        held = StudyRows.if_any(X_promise, y_promise, None, None, "_promise", groups_promise)
+        held = StudyRows.if_any(X_promise, y_promise, None, None, "_promise", groups_promise, made_promise)
         if self.promise is not None:
             rows, held = self._hold_out(rows, held)
         with _show_progress() if self.verbose else nullcontext(silent) as progress:
@@ -242,11 +249,14 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         shares = self.promise_fraction, self.validation_fraction
         rows, held = hold_out_for_promise(rows, held, shares, self.random_state, classes=task == "classifier")
         check_promised(promises, held, TASK_OF.get(task, "ranking"), has_bills=True)
+        prices = common_prices(None, candidates_of(self.estimator), rows.train.X)
+        refuse_untested(held, prices.costs.panels, prices.names)
         return rows, held
 
     def _keep_promise(self, held: StudyRows, valid: StudyRows) -> Self:
         """Set the fitted attributes for the cheapest model that is certified on rows that nothing chose by."""
-        rows, plan = {"X": held.X, "y": held.y, "groups": held.groups}, (valid.X, valid.y, valid.groups)
+        rows = {"X": held.X, "y": held.y, "groups": held.groups, "made": held.made}
+        plan = valid.X, valid.y, valid.groups
         self.certified_ = self.frontier_.cheapest(promise=self.promise, plan=plan, **rows)
         self.best_point_, self.best_estimator_ = self.certified_.point, self.certified_.model
         self.margin_ = math.inf
@@ -273,7 +283,8 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         worth, (paid,) = describe_worth(frontier, point, "in brief"), figures_of(frontier, point, "cost in brief")
         margin = f"{point.name}: {worth} at {paid} {frontier.unit} per row, both estimates"
         margin += f", {format_cost(self.margin_)} below the budget" if math.isfinite(self.margin_) else ""
-        return "\n".join([printable(margin), *map(str, self.next_buys_)])
+        seems = wording_of(frontier).in_records(point)
+        return "\n".join([printable(margin), *([seems] if seems else []), *map(str, self.next_buys_)])
 
     def predict(self, X: Any, **limits: Any) -> NDArray[Any]:
         """Predict with the chosen model; all predicting methods take the model's `max_cost` and `unavailable`."""

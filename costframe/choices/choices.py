@@ -140,6 +140,9 @@ class Choices(ABC):
             Labelled rows that neither trained nor chose anything.
         groups : (n,), optional
             Group of each row, such as the patient, which counts as one; a promise is of the mean over groups.
+        made : bool (n, d), data frame of bool, or True, optional
+            Which cells were asked for, in place of what prices say by `absent`. Rows that lack a test which a model
+            reads certify nothing, and are refused; True says that all tests were made.
         plan : (X, y) or (X, y, groups), optional
             Further labelled rows, such as the validation rows, that fix the order of tests; they may have chosen.
         plan_share : float

@@ -53,4 +53,5 @@ def points_frame(frontier: Choices) -> pd.DataFrame:
     except ImportError as error:
         raise ImportError("to_frame needs pandas: pip install pandas; to_csv gives the same table") from error
     frame = pd.DataFrame(points_records(frontier)).set_index("name")
-    return frame.astype(dict.fromkeys(("test_score", "test_error", "test_cost"), "float64"))
+    maybe = "test_score", "test_error", "test_cost", "recorded_score", "recorded_cost"
+    return frame.astype(dict.fromkeys(maybe, "float64"))

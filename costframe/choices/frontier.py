@@ -235,6 +235,9 @@ class Frontier(Choices):
         qid_test: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         groups_val: ArrayLike | None = None,
+        made: Any = None,
+        made_val: Any = None,
+        made_test: Any = None,
         costs: object = None,
         scoring: Any = None,
         budget: float | None = None,
@@ -266,6 +269,9 @@ class Frontier(Choices):
         groups, groups_val : (n,), optional
             Group of each row, such as the patient: rows of a group are held out together, in parts and in folds, and
             errors of estimates are those of fresh groups.
+        made, made_val, made_test : bool (n, d), data frame of bool, or True, optional
+            Which cells were asked for, in place of what prices say by `absent`, as for an estimator's `fit`. Figures
+            are those of rows in which the tests that a model asks for are made; see docs/records.md.
         costs : optional
             Prices of all models that have none, and of all fitted ones; anything `CostModel.of` accepts. By default the
             estimators' own, which must agree.
@@ -296,9 +302,9 @@ class Frontier(Choices):
         )
         check_functions(progress=progress, failed=failed)
         rows = StudyData(
-            StudyRows.of(X, y, sample_weight, qid, groups=groups),
-            StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val),
-            StudyRows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test"),
+            StudyRows.of(X, y, sample_weight, qid, groups=groups, made=made),
+            StudyRows.if_any(X_val, y_val, sample_weight_val, qid_val, "_val", groups_val, made_val),
+            StudyRows.if_any(X_test, y_test, sample_weight_test, qid_test, "_test", made=made_test),
         )
         return cls.of(fit_estimators(estimators, rows, costs, settings, progress=progress, failed=failed))
 

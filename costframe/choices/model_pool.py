@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe.choices.untested import refuse_untested
 from costframe.core.errors import DataError, ParameterError, quote_names, shown, suggestion
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.fitted import FittedEstimator, kind_of
@@ -86,6 +87,14 @@ class ModelPool:
             narrow = evolve(sample, X=select_columns(sample.X, read))
         codes = {id(promise.of): self._codes(promise, narrow, sample.X) for promise in others}
         return evolve(narrow, others=codes)
+
+    def refuse_untested(self, rows: StudyRows) -> None:
+        """Refuse rows that lack a test, by the prices of the models, which some model reads."""
+        models = [candidate.make() for candidate in self.candidates]
+        costs, predictor = getattr(models[0], "costs_", None), models[0].predictor_
+        if rows.made is not None or (costs is not None and costs.panels):
+            read = {name for model in models for name in model.predictor_.used_features}
+            refuse_untested(rows, () if costs is None else costs.panels, predictor.feature_names, read)
 
     def _codes(self, promise: Promise, sample: Sample, given: Any) -> Any:
         """Return the classes that the other model of a promise says, as codes."""

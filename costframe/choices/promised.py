@@ -28,6 +28,7 @@ def certify(
     X: Any = None,
     y: Any = None,
     groups: Any = None,
+    made: Any = None,
     sample_weight: Any = None,
     plan: tuple[Any, ...] | None = None,
     plan_share: float = 0.2,
@@ -43,7 +44,9 @@ def certify(
     if not (is_real_number(plan_share) and 0 <= plan_share < 1):
         raise ParameterError(f"plan_share: expected a number >= 0 and below 1, got {shown(plan_share)}")
     pool = ModelPool.of(frontier)
-    rows = pool.sample(StudyRows.of(X, y, None, None, groups=groups), promises)
+    given = StudyRows.of(X, y, None, None, groups=groups, made=made)
+    rows = pool.sample(given, promises)
+    pool.refuse_untested(given)
     planned = None
     if plan is not None:
         planned = pool.sample(_rows_of_plan(plan), promises)

@@ -12,6 +12,7 @@ from costframe.choices.criterion import NEGLIGIBLE
 from costframe.choices.figures import figures_of
 from costframe.choices.phrases import how_far_apart, name_of
 from costframe.choices.wording import Wording, best_reference
+from costframe.core.display import format_cost
 from costframe.core.errors import printable
 from costframe.study.estimates import NINE_OF_TEN
 from costframe.study.points import Point
@@ -34,6 +35,18 @@ class ScoreWording(Wording):
         if point.test_score is None or point.test_cost is None:
             return f"; its {printable(name)} is estimated as {estimate}"
         return f"; its {printable(name)} is {on_test} there (estimated {estimate})"
+
+    def in_records(self, point: Point) -> str | None:
+        """Return the score and cost that the records alone show, and those with the tests made."""
+        if point.recorded_score is None or point.recorded_cost is None:
+            return None
+        score, error, cost = point.score, point.score_error, point.cost
+        if point.test_score is not None and point.test_cost is not None:
+            score, error, cost = point.test_score, point.test_error or 0.0, point.test_cost
+        name, unit = printable(self.choices.score_name), printable(self.choices.unit)
+        seems = f"{point.recorded_score:.3f} at {format_cost(point.recorded_cost)}"
+        made = f"{score:.3f} \u00b1 {error:.3f} at {format_cost(cost)}"
+        return f"In the records its {name} seems {seems} {unit} per row; with the tests made, it is {made}."
 
     def reason(self, chosen: Point) -> str:
         """Return how a point's score compares with the best, or with those at its cost."""

@@ -28,7 +28,10 @@ def wording_of(frontier: Choices) -> Wording:
 
 
 def describe_model(frontier: Choices, point: Point, *, chosen: bool = True) -> str:
-    """Return one sentence about a point: its cost against that of all features, its score, and why it was `chosen`."""
+    """Return a sentence about a point: its cost against that of all features, its score, and why it was `chosen`.
+
+    Where tests were not made, another one says what the records alone would show.
+    """
     tested = point.test_score is not None and point.test_cost is not None
     paid, unit, simple = point.test_cost if tested else point.cost, printable(frontier.unit), describe_reference(point)
     name = f"{name_of(frontier, point)}, {simple}," if simple else name_of(frontier, point)
@@ -38,7 +41,8 @@ def describe_model(frontier: Choices, point: Point, *, chosen: bool = True) -> s
     if point.fixed:
         text += f", and {FIGURES['once per batch'](frontier, point)} once per batch"
     text += wording_of(frontier).figures(point)
-    return text + (f". It is {describe_recommendation(frontier, point)}." if chosen else ".")
+    text += f". It is {describe_recommendation(frontier, point)}." if chosen else "."
+    return " ".join(filter(None, [text, wording_of(frontier).in_records(point)]))
 
 
 def describe_recommendation(frontier: Choices, chosen: Point) -> str:

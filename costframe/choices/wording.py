@@ -23,6 +23,13 @@ class Wording(ABC):
         """Return what ends the sentence on a point's cost: its estimates, and what it has on test rows."""
 
     @abstractmethod
+    def in_records(self, point: Point) -> str | None:
+        """Return a sentence on what the records alone say of a point, in which tests were not made; None if all were.
+
+        It compares that with the figures of service, on the same rows: those of test, else held-out ones.
+        """
+
+    @abstractmethod
     def reason(self, chosen: Point) -> str:
         """Return words that say why a point was chosen, perhaps within a budget; it reads features, or others do."""
 

@@ -10,9 +10,10 @@ from attrs import evolve
 
 from costframe.cli.fit_checks import check_fit
 from costframe.cli.given_model import PricedModel, open_model
-from costframe.cli.labelled_rows import open_labelled
+from costframe.cli.labelled_rows import LabelledRows, open_labelled
 from costframe.cli.model_rows import open_blocks
 from costframe.cli.reading import ReadingOptions
+from costframe.cli.scored_copies import describe_records, score_copies
 from costframe.cli.scoring import AnswerBlocks, Scored, pick_score, score_report
 from costframe.core.arrays import F8
 from costframe.core.cost.report import CostReport
@@ -21,6 +22,7 @@ from costframe.core.errors import ParameterError, format_count, printable
 from costframe.core.prices.costs import CostModel
 from costframe.report.payments import paid_table
 from costframe.training.console import Output, output
+from costframe.training.library_scores import LibraryScore
 
 MOST_TIMED = 20_000  # rows, which latencies step through one by one
 
@@ -37,23 +39,39 @@ def cost(
     """Print the cost of predicting rows, with labels also the score and the mistakes."""
     if score is not None:
         check_fit(None, None, score)
-    given = open_model(model, reading.costs).ended_by(until)
+    given = open_model(model, reading.costs, records=reading.records).ended_by(until)
     if reading.target is None and score is None:
         if reading.group is not None:
             raise ParameterError("--group: has no effect without --target, or --score for a data set")
         blocks = (rows for rows, _ in open_blocks(data, given, reading))
-        report, scored = evaluate_cost(given, blocks, acquisition=acquisition), None
+        report, scored, seems = evaluate_cost(given, blocks, acquisition=acquisition), None, None
     else:
         rows = open_labelled(given, data, reading)
-        answers, chosen = (
-            AnswerBlocks(given.fitted, given.prices),
-            pick_score(given.fitted, rows.task, rows.score, score),
-        )
-        report = evaluate_cost(given, rows.blocks, answers, acquisition=acquisition)
-        report, scored = score_report(answers, report, rows.labels(), chosen)
+        chosen = pick_score(given.fitted, rows.task, rows.score, score)
+        report, scored, seems = evaluate_labelled(given, rows, chosen, acquisition=acquisition)
     console = output()
     show_cost(console, report, given.prices, reading.part or "all", scored)
+    if seems is not None:
+        console.print(f"\n{seems}", markup=False)
     console.finish()
+
+
+def evaluate_labelled(
+    model: PricedModel, rows: LabelledRows, score: str | LibraryScore, **how: Any
+) -> tuple[CostReport, Scored, str | None]:
+    """Return the cost and score of rows with labels, and where rows lack tests what the records alone would say."""
+    answers = AnswerBlocks(model.fitted, model.prices)
+    if not model.prices.panels:
+        report = evaluate_cost(model, rows.blocks, answers, **how)
+        return *score_report(answers, report, rows.labels(), score), None
+    X = np.concatenate(list(rows.blocks))  # donors may be anywhere
+    labels = rows.labels()
+    report = model.fitted.cost(X, y=labels.y, costs=model.prices, **how)
+    recorded = score_report(answers, evaluate_cost(model, [X], answers, made=True, **how), labels, score)
+    if not report.copies:
+        return *recorded, None
+    scored = score_copies(model, X, report, labels, score)
+    return *scored, describe_records(recorded, scored)
 
 
 def evaluate_cost(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from attrs import frozen
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
 from costframe.cli.exits import print_error
 from costframe.cli.given_data import is_file, is_larger_than_memory, load_named, refuse_for_named
@@ -17,7 +18,8 @@ from costframe.cli.reading import ReadingOptions
 from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
 from costframe.core.files import write_atomically
 from costframe.core.prices.costs import CostModel
-from costframe.datasets.hints import find_hints
+from costframe.datasets.empty_tests import EmptyTest
+from costframe.datasets.hints import find_hints, find_tests
 from costframe.datasets.leaks import Leak
 from costframe.datasets.outline import outline
 from costframe.datasets.parts import QID, SPLIT
@@ -26,6 +28,8 @@ from costframe.datasets.price_guesses import find_ignored, find_one_hot
 from costframe.datasets.reading import Reading, find_indices
 from costframe.datasets.table_files import TableFile
 
+_DRAFTED = "absent = 'not made' says that nobody made the test there"
+
 
 def costs(data: str, *, reading: ReadingOptions, unit: str | None, output: Path | None, force: bool) -> None:
     """Write the prices of the columns of DATA, and print hints."""
@@ -33,10 +37,15 @@ def costs(data: str, *, reading: ReadingOptions, unit: str | None, output: Path 
         check_apart({"--output": [output]}, {"DATA": data})
         _check_output(output, force=force)
     columns = _columns(data, reading)
-    for hint in columns.hints:
-        print_error(hint)
-    hints = {name: hint.what for hint in columns.hints for name in hint.features}
-    draft = draft_prices(columns.names, columns.one_hot, columns.known, unit, columns.ignored, columns.classes, hints)
+    draft = draft_prices(columns.names, columns.one_hot, columns.known, unit, columns.ignored, columns.classes)
+    tests = [] if reading.records is False else columns.tests(draft.costs)
+    hints = columns.hints(tests)
+    for remark in (*(f"{printable(test.panel.name)}: {test.comment}; {_DRAFTED}" for test in tests), *hints):
+        print_error(remark)
+    draft = draft.with_tests(tests)
+    if reading.records:
+        draft = evolve(draft, costs=draft.costs.as_records())
+    draft = evolve(draft, hints={name: hint.what for hint in hints for name in hint.features})
     content = draft.to_toml(f"Prices of {data}")
     if output is None:
         click.echo(content, nl=False)
@@ -56,14 +65,37 @@ def _check_output(output: Path, *, force: bool) -> None:
 
 @frozen
 class _Columns:
-    """The features of DATA, one-hot groups, known prices, why other columns are no features, classes and hints."""
+    """The features of DATA, one-hot groups, known prices, why other columns are no features, and the target."""
 
     names: list[str]
     one_hot: list[list[str]]
     known: CostModel | None
     ignored: dict[str, str]
     classes: list[Any]
-    hints: list[Leak]
+    features: Mapping[str, Any] = field(factory=dict)  # columns of pyarrow
+    target: _Labels | None = None
+
+    def tests(self, prices: CostModel) -> list[EmptyTest]:
+        """Return the tests that many rows lack, by prices."""
+        y, labels = (None, []) if self.target is None else (self.target.y, self.target.labels)
+        return find_tests(self.features, prices, y, labels) if self.features else []
+
+    def hints(self, tests: Sequence[EmptyTest]) -> list[Leak]:
+        """Return hints on features, beside what is said of tests."""
+        if self.target is None:
+            return []
+        known = self.known
+        free = [name for name in self.features if known and name in known.names and not known.full_cost([name])]
+        return find_hints(self.features, free, self.target.name, self.target.y, self.target.labels, tests)
+
+
+@frozen(eq=False)
+class _Labels:
+    """The target: its name, values, and labels, which are empty without classes."""
+
+    name: str
+    y: NDArray[Any]
+    labels: list[Any]
 
 
 def _columns(data: str, reading: ReadingOptions) -> _Columns:
@@ -71,7 +103,7 @@ def _columns(data: str, reading: ReadingOptions) -> _Columns:
     if not is_file(data):
         dataset = load_named(data)
         refuse_for_named(data, {"--target": target, "--ignore": reading.ignore, "--missing": reading.missing})
-        return _Columns(list(dataset.feature_names), [], known or dataset.costs, {}, list(dataset.classes), [])
+        return _Columns(list(dataset.feature_names), [], known or dataset.costs, {}, list(dataset.classes))
     opened, others = TableFile.open(data, reading.missing), {*reading.ignore, *([] if target is None else [target])}
     indices, notes = find_indices(opened.names(), others)
     for note in notes:
@@ -87,18 +119,15 @@ def _columns(data: str, reading: ReadingOptions) -> _Columns:
     if not names:
         raise DataError(f"{data}: no column is left to be a feature")
     features = {name: table[name] for name in names}
-    classes, hints = ([], []) if target is None else _look(opened, table, target, features, known)
-    return _Columns(names, find_one_hot(features), known, ignored, classes if is_whole else [], hints)
+    labels = None if target is None else _labels_of(opened, table, target)
+    classes = [] if labels is None or not is_whole else labels.labels
+    return _Columns(names, find_one_hot(features), known, ignored, classes, features, labels)
 
 
-def _look(
-    opened: TableFile, table: Mapping[str, Any], target: str, features: Mapping[str, Any], known: CostModel | None
-) -> tuple[list[Any], list[Leak]]:
-    """Return the labels of a target, none if it is no target of a classification, and hints on features."""
+def _labels_of(opened: TableFile, table: Mapping[str, Any], target: str) -> _Labels | None:
+    """Return the target; None where `compare` would refuse it."""
     how = Reading.of(Path(target), target, None, None, (), (), 0)
     with contextlib.suppress(DataError):  # `compare` tells what is wrong
         rows = outline(opened, {name: table[name] for name in table if name in {target, QID}}, how, [])
-        classes = sorted(set(rows.y.tolist())) if rows.task == "classification" else []
-        free = [name for name in features if known and name in known.names and not known.full_cost([name])]
-        return classes, find_hints(features, free, target, rows.y, classes)
-    return [], []
+        return _Labels(target, rows.y, sorted(set(rows.y.tolist())) if rows.task == "classification" else [])
+    return None

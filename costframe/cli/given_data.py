@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from costframe.cli.reading import ReadingOptions
 from costframe.core.errors import DataError, ParameterError, suggestion
 from costframe.core.piped import STANDARD_STREAM, is_piped
 from costframe.datasets import Dataset, load, names
+from costframe.datasets.column_prices import read_empty_cells
 from costframe.datasets.endings import ENDINGS, ending_of
 from costframe.datasets.large_tables import is_large
 from costframe.datasets.tables import read_large_table, read_table
@@ -55,7 +58,10 @@ def open_data(data: str | None, reading: ReadingOptions) -> Dataset:
         return dataset
     dataset = load_named(name, reading.seed)
     refuse_for_named(name, reading.for_files)
-    return dataset if reading.costs is None else dataset.with_costs(reading.costs)
+    dataset = dataset if reading.costs is None else dataset.with_costs(reading.costs)
+    if reading.records is None:
+        return dataset
+    return evolve(dataset, costs=read_empty_cells(dataset.costs, reading.records))
 
 
 def read_file(path: str, costs: str | None, how: Mapping[str, Any]) -> Dataset:

@@ -14,6 +14,7 @@ from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.storage.loading import is_saved, load_fitted
+from costframe.datasets.column_prices import read_empty_cells
 
 
 @frozen(eq=False)
@@ -34,8 +35,10 @@ class PricedModel:
         return self if until is None else evolve(self, fitted=certain(self.fitted, until))
 
 
-def open_model(path: str, costs: str | None, *, uniform: bool = False) -> PricedModel:
+def open_model(path: str, costs: str | None, *, uniform: bool = False, records: bool | None = None) -> PricedModel:
     """Load or adopt a model for the columns that it reads, with the prices in the file `costs`, else its own.
+
+    `records` says whether empty cells of what these price are tests that nobody made; None leaves it to the prices.
 
     With `uniform`, every feature of a model without prices costs one.
 
@@ -54,7 +57,7 @@ def open_model(path: str, costs: str | None, *, uniform: bool = False) -> Priced
     if prices is None:
         raise ParameterError(f"{path} holds no prices: give them with --costs")
     _check_prices(prices, fitted.predictor_, path, costs or "its prices")
-    return PricedModel(path, fitted, prices)
+    return PricedModel(path, fitted, read_empty_cells(prices, records))
 
 
 def _load_or_adopt(path: Path, costs: CostModel | None) -> FittedEstimator:

@@ -131,7 +131,7 @@ class _Predictions:
         """Return the columns to write for some rows, float64 (rows, d), and count their costs."""
         read, without = self.model.predictor.feature_names, self.limits.get("unavailable", ())
         check_error_prices(self.model.prices, read, X, self.rows, without)
-        report = self.model.fitted.cost(X, costs=self.model.prices, **self.limits)
+        report = self.model.fitted.cost(X, costs=self.model.prices, made=True, **self.limits)
         self.rows += len(X)
         self.cut += 0 if report.cut is None else int(report.cut.sum())
         self.paid += float(report.per_row.sum())

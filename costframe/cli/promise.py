@@ -9,6 +9,7 @@ import numpy as np
 
 from costframe.choices import Frontier
 from costframe.choices.model_pool import make_row_reader
+from costframe.choices.untested import refuse_untested
 from costframe.cli.exits import name_written_files
 from costframe.cli.given_data import is_file
 from costframe.cli.given_model import PricedModel
@@ -19,6 +20,7 @@ from costframe.cli.reading import ReadingOptions
 from costframe.core.errors import ParameterError, printable
 from costframe.core.prices.costs import CostModel
 from costframe.promises import Promise
+from costframe.study.rows import StudyRows
 from costframe.training.console import output as make_console
 
 
@@ -46,7 +48,12 @@ def promise(
         str(directory), reader, CostModel.uniform(reader.predictor_.feature_names)
     )  # prices are not asked
     X, y, groups, promises = _read(frontier, model, data, reading, promises)
-    certified = frontier.cheapest(promise=list(promises), X=X, y=y, groups=groups)
+    made = True if reading.records is False else None
+    if reading.records:
+        read = reader.predictor_
+        panels = CostModel.of(frontier.model(frontier.best()).costs_, read.feature_names).as_records().panels
+        refuse_untested(StudyRows(X, y), panels, read.feature_names, read.used_features)
+    certified = frontier.cheapest(promise=list(promises), X=X, y=y, groups=groups, made=made)
     console = make_console()
     written = str(output)
     if output is not None:

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from costframe.choices import Frontier
 from costframe.choices.promised import check_promised
+from costframe.choices.untested import refuse_untested
 from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.storage.saving import content_of, write_content
 from costframe.datasets import Dataset
@@ -34,13 +35,14 @@ def check_on_test(promises: Sequence[Promise], dataset: Dataset) -> None:
         return
     rows = StudyRows.of_part(dataset.part("test"))
     check_promised(promises, rows, dataset.task, has_bills=dataset.costs.errors is not None)
+    refuse_untested(rows, dataset.costs.panels, dataset.feature_names)
 
 
 def certify_on_test(frontier: Frontier, dataset: Dataset, promises: Sequence[Promise]) -> Certified:
     """Return the cheapest model certified on test rows, by which nothing chose; valid rows fix the order of tests."""
     test, valid = dataset.part("test"), dataset.part("valid")
     plan = valid.X, valid.y, valid.groups
-    return frontier.cheapest(promise=list(promises), X=test.X, y=test.y, groups=test.groups, plan=plan)
+    return frontier.cheapest(promise=list(promises), X=test.X, y=test.y, groups=test.groups, made=test.made, plan=plan)
 
 
 @frozen(eq=False)

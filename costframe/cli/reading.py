@@ -47,13 +47,20 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "COL", "type": text, "multiple": True,
         "help": "Column that is a feature although it looks like an id; may be repeated.",
     },
+    "records": {
+        "default": None,
+        "help": "Empty cells of all columns with a price are tests that nobody made; or, with --no-records, what the "
+        "tests answered. [default: as the prices say by absent]",
+    },
     "seed": {
         "type": click.IntRange(0), "metavar": "N",
         "help": "Seed for splitting the rows into train, valid and test, if they do not come in these parts. "
         "[default: 0]",
     },
 }  # fmt: skip
-FURTHER = "task", "ignore", "categorical", "missing", "group", "keep_ids", "seed"  # options of a table to train on
+_OFF = {"records": "/--no-records"}
+# Options of a table to train on.
+FURTHER = "task", "ignore", "categorical", "missing", "group", "keep_ids", "records", "seed"
 
 
 @frozen
@@ -70,6 +77,7 @@ class ReadingOptions:
     allow_unknown: bool = False  # whether most rows may have labels that a model does not know, or none a value
     group: str | None = None  # column that says whose a row is
     keep_ids: tuple[str, ...] = ()  # features that look like ids
+    records: bool | None = None  # whether empty cells of priced columns are tests that nobody made
     seed: int | None = None  # of the split into parts
 
     @classmethod
@@ -86,8 +94,8 @@ class ReadingOptions:
 
     @property
     def for_files(self) -> dict[str, Any]:
-        """The options that only a file needs, by their names on the command line; no seed, which data sets have too."""
-        return {flag_of(name): getattr(self, name) for name in ("target", *FURTHER) if name != "seed"}
+        """The options that only a file needs, by their names on the command line; not those that data sets have too."""
+        return {flag_of(name): getattr(self, name) for name in ("target", *FURTHER) if name not in {"seed", "records"}}
 
 
 def flag_of(name: str) -> str:
@@ -100,7 +108,8 @@ def reading_options(*names: str, **changes: Any) -> Callable[[Callable[..., Any]
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
-            command = click.option(flag_of(name), name, **_OPTIONS[name] | changes)(command)
+            flags = flag_of(name) + _OFF.get(name, "")
+            command = click.option(flags, name, **_OPTIONS[name] | changes)(command)
         return command
 
     return add

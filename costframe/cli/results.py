@@ -26,6 +26,7 @@ from costframe.report.frontier_tables import frontier_table, name_purchases, poi
 from costframe.report.page import render_page
 from costframe.report.payments import paid_table
 from costframe.study.run_folder import RECOMMENDED
+from costframe.study.service import complete_part
 from costframe.training.console import Output
 
 
@@ -97,7 +98,7 @@ class Results:
         return write_into(self.output, files)
 
     def _report(self, frontier: Frontier, chosen: Point | None) -> str:
-        test, facts = self.dataset.part("test").X, [("data", self.dataset.name), *self._facts()]
+        test, facts = complete_part(self.dataset, "test"), [("data", self.dataset.name), *self._facts()]
         if chosen is not None:
             facts += [("possible leak", leak) for leak in self._leaks(frontier, chosen)]
         facts += [("not known", note) for note in frontier.notes]
@@ -190,7 +191,7 @@ class Results:
         """Show what test rows pay for by the chosen model."""
         if not (frontier.has_model(chosen) and chosen.n_features):
             return
-        rows = self.dataset.part("test").X
-        report = ExpectedCost(self.dataset.costs).evaluate(frontier.model(chosen).predictor_, rows)
+        rows = complete_part(self.dataset, "test")
+        report = ExpectedCost(self.dataset.costs).evaluate(frontier.model(chosen).predictor_, rows, made=True)
         self.console.print("\n[bold]What test rows pay for:[/] the share of rows, and the mean cost per row\n")
         self.console.print(paid_table("chosen", report, self.dataset.costs, width=self.console.width))

@@ -41,6 +41,16 @@ def order_prices(
     return evolve(costs, features=tuple(price[name] for name in names), ignore=())
 
 
+def read_empty_cells(costs: CostModel, records: bool | None) -> CostModel:
+    """Return prices by which empty cells of priced columns are tests that nobody made, or answers; None: as they are.
+
+    `records` is True or False.
+    """
+    if records is None:
+        return costs
+    return costs.as_records() if records else costs.as_answers()
+
+
 def source_of(costs: object, otherwise: str) -> str:
     """Return a name for prices: their file, if they have one."""
     return os.fsdecode(costs) if isinstance(costs, str | os.PathLike) else otherwise

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.arrays import F8
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, shown
+from costframe.core.prices.costs import CostModel
 from costframe.core.tables.columns import MISSING_TEXTS, as_numbers, decode_column, is_numeric, is_text, null_texts
+from costframe.datasets.empty_tests import EmptyTest, find_empty_tests
 from costframe.datasets.ids import number_values
 from costframe.datasets.leaks import Leak, describe_marks
-from costframe.datasets.target import Mark, Target
+from costframe.datasets.target import MISSING, Mark, Target
 from costframe.datasets.text_features import holds_numbers
 
 _MOST_ROWS = 20_000  # drawn at random
@@ -35,7 +37,12 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def find_hints(
-    columns: Mapping[str, Any], free: Iterable[str], target: str, y: NDArray[Any], labels: Sequence[Any]
+    columns: Mapping[str, Any],
+    free: Iterable[str],
+    target: str,
+    y: NDArray[Any],
+    labels: Sequence[Any],
+    tests: Iterable[EmptyTest] = (),
 ) -> list[Leak]:
     """Return remarks on columns that look like a second outcome, and on missing values that tell the target.
 
@@ -50,17 +57,37 @@ def find_hints(
         The target: labels, or numbers without `labels`.
     labels : sequence
         The labels in ascending order; empty if the target is no class.
+    tests : iterable of EmptyTest
+        What `find_tests` has said of missing values.
     """
-    rows = np.random.default_rng(0).permutation(len(y))[:_MOST_ROWS]
-    codes = np.searchsorted(np.asarray(labels), y[rows]).astype(np.int64) if len(labels) else y[rows].astype(np.float64)
-    known, notes, marks, free = Target.of(codes, labels), list[Leak](), dict[str, Mark](), set(free)
+    rows = _some_rows(len(y))
+    known, notes, marks, free = _target_of(y[rows], labels), list[Leak](), dict[str, Mark](), set(free)
+    said = {name for test in tests for name in test.panel.features}
     for name, column in columns.items():
         values, is_categorical = _values(column, name)
         if why := _second_outcome(name, target, known, values[rows], is_categorical=is_categorical):
             notes.append(Leak.of(f"{shown(name)} looks like a second outcome, {why}; {_IF_SO}", name))
         elif name not in free and (mark := known.find_mark(values[rows], is_categorical=is_categorical)):
-            marks[name] = mark
+            marks |= {} if name in said and mark.what == MISSING else {name: mark}
     return [*notes, *describe_marks(marks, len(columns))]
+
+
+def find_tests(
+    columns: Mapping[str, Any], costs: CostModel, y: NDArray[Any] | None, labels: Sequence[Any]
+) -> list[EmptyTest]:
+    """Return the tests that many rows lack, by prices; the arguments are as for `find_hints`, y None without target."""
+    rows = _some_rows(len(next(iter(columns.values()))))
+    empty = {name: np.isnan(_values(column, name)[0][rows]) for name, column in columns.items()}
+    return find_empty_tests(costs, empty, None if y is None else _target_of(y[rows], labels))
+
+
+def _some_rows(count: int) -> I8:
+    return np.random.default_rng(0).permutation(count)[:_MOST_ROWS]
+
+
+def _target_of(y: NDArray[Any], labels: Sequence[Any]) -> Target:
+    codes = np.searchsorted(np.asarray(labels), y).astype(np.int64) if len(labels) else y.astype(np.float64)
+    return Target.of(codes, labels)
 
 
 def _values(column: Any, name: str) -> tuple[F8, bool]:

@@ -20,7 +20,7 @@ from costframe.core.tables.feature_values import table_of
 from costframe.core.tables.parquet_files import ParquetFiles
 from costframe.core.tables.row_draws import shuffle_kinds
 from costframe.datasets.dataset import Dataset, PartRows
-from costframe.datasets.leaks import find_leaks
+from costframe.datasets.leaks import find_leaks, remark_on_empty_tests
 from costframe.datasets.table_files import TableFile
 
 _FEW = 10  # rows or queries of a group that are drawn at least
@@ -73,7 +73,10 @@ class LargeDataset:
             reading=self.reading,
             groups=rows.groups,
         )
-        return evolve(data, notes=(*data.notes, *find_leaks(data)))
+        asks = self.reading.get("records") is None
+        leaks = find_leaks(data, asks=asks)
+        empty = remark_on_empty_tests(data, leaks) if asks else None
+        return evolve(data, notes=(*data.notes, *leaks, *([empty] if empty else [])))
 
 
 def _draw_share(groups: I8, qid: I8 | None, share: float, seed: int) -> B1:

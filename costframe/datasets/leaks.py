@@ -7,17 +7,19 @@ perfect, and costs nothing.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from costframe.core.arrays import I8
 from costframe.core.errors import quote_names, shown
 from costframe.datasets.dataset import Dataset
+from costframe.datasets.empty_tests import RECORDS, EmptyTest, describe_silent_tests, find_empty_tests
 from costframe.datasets.near_rows import describe_near_rows
 from costframe.datasets.shared_rows import describe_equal_rows, describe_shared_ids
-from costframe.datasets.target import Mark, Target
+from costframe.datasets.target import MISSING, Mark, Target
 from costframe.datasets.whose_rows import LIKE_ID, choose_whose, find_whose
+from costframe.records.made import find_made
 
 _BEGIN = "possible leak: "
 _MOST_ROWS = 20_000  # drawn at random
@@ -45,24 +47,36 @@ class Leak(str):
 
 
 def find_leaks(
-    data: Dataset, ids: Mapping[str, I8] | None = None, others: Mapping[str, I8] | None = None
+    data: Dataset,
+    ids: Mapping[str, I8] | None = None,
+    others: Mapping[str, I8] | None = None,
+    *,
+    asks: bool = True,
 ) -> list[Leak]:
     """Return a remark on each possible leak: on columns, by the rows of train and valid, and on rows in two parts.
 
     `ids` has columns that may say whose a row is, as for `describe_shared_ids`, and `others` further ones that are no
-    features; the target tells whether these say it.
+    features; the target tells whether these say it. Remarks on empty cells of priced columns ask, unless it is said,
+    whether nobody made these tests; of tests that nobody made, the values that there are can leak.
     """
     rng = np.random.default_rng(0)
     rows = rng.permutation(np.flatnonzero(data.split != "test"))[:_MOST_ROWS]
     target = Target.of(data.codes(data.y[rows]), data.classes)
+    cells = find_made(
+        data.X[rows], data.feature_names, data.costs.panels, None if data.made is None else data.made[rows]
+    )
     notes, marks = list[Leak](), dict[str, Mark]()
     for f, name in enumerate(data.feature_names):
-        x, is_categorical = data.X[rows, f], name in data.categorical
-        if said := target.describe(x, is_categorical=is_categorical):
+        x, known, is_categorical = data.X[rows, f], target, name in data.categorical
+        if cells is not None and not cells[:, f].all():
+            made = rows[cells[:, f]]
+            x, known = data.X[made, f], Target.of(data.codes(data.y[made]), data.classes)
+        if said := known.describe(x, is_categorical=is_categorical):
             notes.append(Leak.of(f"{said.replace('*', shown(name), 1)}; {_way_out([name])}", name))
-        elif data.costs.full_cost([name]) > 0 and (mark := target.find_mark(x, is_categorical=is_categorical)):
+        elif data.costs.full_cost([name]) > 0 and (mark := known.find_mark(x, is_categorical=is_categorical)):
             marks[name] = mark
-    notes += describe_marks(marks, len(data.feature_names))
+    tests = _tests_of(data, rows, target) if asks and data.made is None else []
+    notes += describe_marks(marks, len(data.feature_names), tests)
     if equal := describe_equal_rows(data, rng):
         return [*notes, Leak.of(equal), *map(Leak.of, describe_shared_ids(data, ids or {}))]
     whose, ids = find_whose(data), {**(ids or {}), **choose_whose(others or {}, data)}
@@ -74,17 +88,42 @@ def find_leaks(
     return [*notes, *map(Leak.of, shared), *([Leak.of(near)] if near else [])]
 
 
-def describe_marks(marks: Mapping[str, Mark], count: int) -> list[Leak]:
-    """Return remarks on columns whose missing values tell the target beyond chance, among that of `count` columns."""
+def remark_on_empty_tests(data: Dataset, leaks: Iterable[Leak]) -> str | None:
+    """Return a remark on priced columns that are empty in many rows, without those of `leaks`; None without any."""
+    if data.made is not None:
+        return None
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(data.split != "test"))[:_MOST_ROWS]
+    tests = _tests_of(data, rows, Target.of(data.codes(data.y[rows]), data.classes))
+    said = {name for leak in leaks if RECORDS in leak for name in leak.features}
+    return describe_silent_tests([test for test in tests if said.isdisjoint(test.panel.features)])
+
+
+def _tests_of(data: Dataset, rows: I8, target: Target) -> list[EmptyTest]:
+    empty = {name: np.isnan(data.X[rows, f]) for f, name in enumerate(data.feature_names)}
+    return find_empty_tests(data.costs, empty, target)
+
+
+def describe_marks(marks: Mapping[str, Mark], count: int, tests: Iterable[EmptyTest] = ()) -> list[Leak]:
+    """Return remarks on columns whose missing values tell the target beyond chance, among that of `count` columns.
+
+    Of `tests` they say that these may not have been made.
+    """
+    share = {name: test.share for test in tests for name in test.panel.features}
     names_of: dict[Mark, list[str]] = {}
     for name, mark in marks.items():
         if mark.chance * count < _BY_CHANCE:
             names_of.setdefault(mark, []).append(name)
     marked = sorted(names_of.items(), key=lambda item: -item[0].auc)
-    notes = [
-        Leak.of(f"whether {quote_names(names)} {_verb(names)} {mark.what} {mark.words}; {_way_out(names)}", *names)
-        for mark, names in marked[:_MOST_LISTED]
-    ]
+    notes = list[Leak]()
+    for mark, names in marked[:_MOST_LISTED]:
+        ways = [_way_out(names)]
+        if mark.what == MISSING and share.keys() >= set(names):
+            them = ("it is", "it") if len(names) == 1 else ("they are", "them")
+            ways.insert(
+                0, f"{them[0]} empty in {share[names[0]]:.0%} of rows: if nobody made {them[1]} there, {RECORDS}"
+            )
+        told = f"whether {quote_names(names)} {_verb(names)} {mark.what} {mark.words}"
+        notes.append(Leak.of("; ".join([told, *ways]), *names))
     if rest := [name for _, names in marked[_MOST_LISTED:] for name in names]:
         notes.append(Leak.of(f"whether {quote_names(rest)} {_verb(rest)} missing tells the target too", *rest))
     return notes

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
 
 from costframe.core.errors import format_count, quote_names
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
 from costframe.core.prices.costs_io import to_toml
+from costframe.core.prices.entries import NOT_MADE
 from costframe.core.prices.error_prices import ErrorPrices
+from costframe.datasets.empty_tests import EmptyTest
 from costframe.datasets.price_guesses import guess_groups
 
 PLACEHOLDER = 1.0
 _TO_FILL_IN = "fill in"
 _MOST_CLASSES = 10  # of a table of errors
+_Price = TypeVar("_Price", FeaturePrice, ResourcePrice)
 
 
 @frozen
@@ -30,18 +33,31 @@ class PriceDraft:
     ignored: Mapping[str, str] = field(factory=dict)  # columns that the draft ignores, each with the reason
     classes: Sequence[Any] = ()  # labels of the target
     hints: Mapping[str, str] = field(factory=dict)  # features, each with what to think of before it is bought
+    # features and resources that the draft calls "not made" where they are empty, each with the reason
+    tests: Mapping[str, str] = field(factory=dict)
+
+    def with_tests(self, tests: Iterable[EmptyTest]) -> PriceDraft:
+        """Return the draft in which empty cells of these mean that nobody made the test."""
+        reasons = {test.panel.name: test.comment for test in tests}
+        features = tuple(_mark(price, reasons) for price in self.costs.features)
+        resources = tuple(_mark(price, reasons) for price in self.costs.resources)
+        return evolve(self, costs=evolve(self.costs, features=features, resources=resources), tests=reasons)
 
     def to_toml(self, title: str) -> str:
         """Return the file to fill in, with a comment at each placeholder; `CostModel.load` reads it."""
         notes = {name: "; ".join(filter(None, (_TO_FILL_IN, why))) for name, why in self.open.items()}
-        for name, hint in self.hints.items():
-            notes[name] = "; ".join(filter(None, (notes.get(name), hint)))
+        for further in (self.tests, self.hints):
+            for name, why in further.items():
+                notes[name] = "; ".join(filter(None, (notes.get(name), why)))
         lines = [title]
         if self.open:
             lines.append(
                 f"Each price marked '{_TO_FILL_IN}' is a placeholder. A resource is paid once per row, with the "
             )
             lines[-1] += "first feature that needs it."
+        if self.tests:
+            lines.append(f"absent = '{NOT_MADE}' says that nobody made the test where a cell is empty.")
+            lines.append("Take it away where that is what the source answers, and from what is free.")
         return to_toml(self.costs.to_dict(), lines, {**self.ignored, **notes}) + self._errors()
 
     def _errors(self) -> str:
@@ -52,6 +68,11 @@ class PriceDraft:
         table = to_toml({"errors": ErrorPrices.of(free).to_dict()}).strip()
         title = "What wrong answers cost: truth = { answer = price }. Fill in, and take away each '# ':"
         return "\n" + "".join(f"# {line}\n" for line in (title, *table.split("\n")))
+
+
+def _mark(price: _Price, tests: Container[str]) -> _Price:
+    """Return a price that calls empty cells "not made", if it is among the tests."""
+    return evolve(price, absent=NOT_MADE) if price.name in tests else price
 
 
 def draft_prices(
@@ -109,6 +130,10 @@ def draft_prices(
 
 def describe_open(file: Path) -> str | None:
     """Return a note about the placeholders left in a file of `PriceDraft.to_toml`; None if there are none."""
-    found = len(re.findall(rf"= {PLACEHOLDER} +# {_TO_FILL_IN}\b", file.read_text("utf-8-sig")))
+    found = len(
+        re.findall(
+            rf"= (?:{PLACEHOLDER}|\{{ cost = {PLACEHOLDER}, .*\}}) +# {_TO_FILL_IN}\b", file.read_text("utf-8-sig")
+        )
+    )
     left = f"{file.name}: {format_count(found, 'price')} marked '{_TO_FILL_IN}'"
     return f"{left} {'is' if found == 1 else 'are'} still {PLACEHOLDER}" if found else None

@@ -12,10 +12,10 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from costframe.core.checks import as_path, check_choice, check_name_list, check_number
+from costframe.core.checks import as_path, check_choice, check_flag, check_name_list, check_number
 from costframe.core.errors import CostframeError, DataError, ParameterError, Problems, quote_names, shown, suggestion
 from costframe.core.prices.costs import CostModel, FeaturePrice
-from costframe.datasets.column_prices import order_prices, source_of
+from costframe.datasets.column_prices import order_prices, read_empty_cells, source_of
 from costframe.datasets.dataset import TASKS
 from costframe.datasets.ids import IdColumn
 from costframe.datasets.parts import QID, SPLIT
@@ -42,6 +42,7 @@ class Reading:
     from_file: bool
     group: str | None = None
     keep_ids: tuple[str, ...] = ()
+    records: bool | None = None  # whether empty cells of priced columns are tests that nobody made
     by_prices: tuple[str, ...] = ()  # those in `ignore` that the prices ignore
     ids: Mapping[str, IdColumn] = field(factory=dict)  # those in `ignore` that are ids
 
@@ -49,6 +50,7 @@ class Reading:
     def of(
         cls, file: Path, target: str, costs: object, task: str | None, ignore: Iterable[str],
         categorical: Iterable[str], seed: int, group: str | None = None, keep_ids: Iterable[str] = (),
+        records: bool | None = None,
     ) -> Reading:  # fmt: skip
         """Load the prices, if they are in a file."""
         if not isinstance(target, str):
@@ -56,6 +58,8 @@ class Reading:
         if not (group is None or isinstance(group, str)):
             raise ParameterError(f"group: expected the name of a column, got {shown(group)}")
         check_choice("task", task, (*TASKS, None))
+        if records is not None:
+            check_flag("records", records)
         check_number("seed", seed, whole=True)
         ignore, categorical, keep_ids = (
             check_name_list(name, names, ordered=False)
@@ -65,13 +69,18 @@ class Reading:
         prices, source = CostModel.load(costs) if from_file else costs, source_of(costs, "its prices")  # type: ignore[arg-type]
         prices = CostModel.of(prices) if isinstance(prices, Mapping) else prices
         return cls(
-            file.name, target, task, ignore, categorical, seed, prices, source, from_file, group, keep_ids
+            file.name, target, task, ignore, categorical, seed, prices, source, from_file, group, keep_ids, records
         )  # fmt: skip
 
     @property
     def grouped(self) -> tuple[str, ...]:
         """The column of groups, if there is one."""
         return () if self.group is None else (self.group,)
+
+    @property
+    def asks_of_tests(self) -> bool:
+        """Whether remarks ask if empty cells are tests that nobody made: of given prices, unless that is said."""
+        return self.records is None and self.prices is not None
 
     def among(self, columns: Collection[str]) -> Reading:
         """Ignore the columns that the prices ignore too, those that there are."""
@@ -93,6 +102,7 @@ class Reading:
         names = {name: sorted(getattr(self, name)) for name in ("ignore", "categorical", "keep_ids")}
         epochs = {name: price.epoch for name, price in dated.items() if price.epoch is not None}
         rest = {"missing": sorted(missing), "group": self.group, "seed": self.seed, "epochs": epochs}
+        rest |= {"records": self.records}
         return {"target": self.target, "task": self.task} | names | rest
 
     def features(self, columns: Iterable[str], problems: Problems) -> tuple[str, ...]:
@@ -134,7 +144,7 @@ class Reading:
         model = None
         with problems.collect() if features and self.target in columns else contextlib.suppress(CostframeError):
             model = order_prices(
-                CostModel.of(self.prices, features),
+                read_empty_cells(CostModel.of(self.prices, features), self.records),
                 features,
                 table=str(opened.path),
                 source=self.source,

@@ -18,7 +18,7 @@ from costframe.datasets.dataset import Dataset
 from costframe.datasets.features import Features, find_categories, read_features
 from costframe.datasets.ids import IdColumn, find_ids, number_values
 from costframe.datasets.large_tables import LargeDataset, check_dask, read_lazily
-from costframe.datasets.leaks import find_leaks
+from costframe.datasets.leaks import find_leaks, remark_on_empty_tests
 from costframe.datasets.outline import Outline, outline
 from costframe.datasets.parts import QID, SPLIT, Kinds, check_parts, count_cut, split_rows
 from costframe.datasets.reading import Reading
@@ -37,6 +37,7 @@ def read_table(
     missing: Iterable[str] = (),
     group: str | None = None,
     keep_ids: Iterable[str] = (),
+    records: bool | None = None,
     seed: int = 0,
     epochs: Mapping[str, str] | None = None,
 ) -> Dataset:
@@ -70,6 +71,9 @@ def read_table(
         and in folds, and errors of estimates are those of fresh groups.
     keep_ids : iterable of str
         Columns that are features although they look like ids.
+    records : bool, optional
+        Whether empty cells of all columns that cost something are tests that nobody made, True, or what the tests
+        answered, False; by default as the prices say by `absent`. See docs/records.md.
     seed : int
         Seed of the split, if the file has no column for it.
     epochs : mapping of str to str, optional
@@ -85,7 +89,7 @@ def read_table(
         If there is more than one of these problems; a DataError with a line for each.
     """
     file, epochs = as_path(path), check_mapping("epochs", epochs) or {}
-    how = Reading.of(file, target, costs, task, ignore, categorical, seed, group, keep_ids)
+    how = Reading.of(file, target, costs, task, ignore, categorical, seed, group, keep_ids, records)
     opened = TableFile.open(file, missing)
     named = {QID, *how.categorical, *how.grouped}
     table = opened.read(texts={how.target, *named})
@@ -117,6 +121,7 @@ def read_large_table(
     missing: Iterable[str] = (),
     group: str | None = None,
     keep_ids: Iterable[str] = (),
+    records: bool | None = None,
     seed: int = 0,
     epochs: Mapping[str, str] | None = None,
 ) -> LargeDataset:
@@ -126,7 +131,7 @@ def read_large_table(
     """
     file = as_path(path)
     check_dask(file)
-    how = Reading.of(file, target, costs, task, ignore, categorical, seed, group, keep_ids)
+    how = Reading.of(file, target, costs, task, ignore, categorical, seed, group, keep_ids, records)
     opened = TableFile.open(file, missing)
     problems, features = Problems(file), None
     draft = _begin(opened, how, opened.names(), None, problems)
@@ -199,8 +204,10 @@ def _make_dataset(table: Mapping[str, Any], draft: _Draft, features: Features) -
         categorical=features.categorical,
         notes=[*rest.notes, *features.notes, *describe_columns(features.X, costs.names, draft.ids)],
     )
-    few = remark_on_few_rows(data)
-    notes = [*data.notes, *find_leaks(data, *_whose(table, draft, rest)), *([few] if few else [])]
+    few, asks = remark_on_few_rows(data), draft.how.asks_of_tests
+    leaks = find_leaks(data, *_whose(table, draft, rest), asks=asks)
+    empty = remark_on_empty_tests(data, leaks) if asks else None
+    notes = [*data.notes, *leaks, *(note for note in (empty, few) if note)]
     return evolve(data, notes=tuple(notes), dates=features.dates)
 
 

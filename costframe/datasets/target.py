@@ -17,6 +17,7 @@ _FEWEST = 10  # rows of each class, or with and without a value
 _BINS, _ROWS_OF_BIN = 64, 20
 _FOLDS = 5
 _TELLS = 0.99  # AUC or R2, less two standard errors, from which a column nearly tells the target
+MISSING = "missing"  # what the mark of a missing value is
 _BESIDE = 0.05  # AUC above a half from which a mark tells something of the target
 
 
@@ -73,7 +74,7 @@ class Target:
         """Return what tells most: missing values of a column, float64 (n,), or one in their place; None if nothing."""
         missing = np.isnan(x)
         apart = [] if is_categorical else _values_apart(x[~missing])
-        marks = [self.judge_mark(missing, "missing"), *(self.judge_mark(x == value, f"{value:g}") for value in apart)]
+        marks = [self.judge_mark(missing, MISSING), *(self.judge_mark(x == value, f"{value:g}") for value in apart)]
         return max((mark for mark in marks if mark is not None), key=lambda mark: mark.auc, default=None)
 
     def judge_mark(self, mark: B1, what: str) -> Mark | None:

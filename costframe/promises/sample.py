@@ -130,7 +130,7 @@ class Answers:
         costs = _prices(model, predictor)
         if bill and costs.errors is None:
             raise ParameterError("bill: needs prices with errors; see `CostModel.of`")
-        report = model.cost(sample.X, sample.labels) if bill else model.cost(sample.X)
+        report = model.cost(sample.X, sample.labels if bill else None, made=True)
         cost_bounds = _cost_bounds(predictor, costs)
         bills = np.asarray(report.bill, np.float64) if bill else None
         return cls(

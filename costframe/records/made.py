@@ -91,6 +91,20 @@ def find_made(X: F8, names: Sequence[str], panels: Iterable[Panel], made: Any = 
     return None if cells.all() else cells
 
 
+def align_mask(made: Any, X: Any, names: Sequence[str]) -> Any:
+    """Return a mask of a table's cells for the columns `names`, bool (n, d'); None and True stay as they are.
+
+    Columns that the table lacks count as asked for.
+    """
+    if made is None or made is True:
+        return made
+    held = column_names(X) or tuple(names)
+    cells = read_mask(made, (len(X), len(held)), held)
+    place = {name: column for column, name in enumerate(held)}
+    asked = [cells[:, place[name]] if name in place else np.ones(len(cells), np.bool_) for name in names]
+    return np.column_stack(asked) if asked else np.ones((len(cells), 0), np.bool_)
+
+
 def read_mask(made: Any, shape: tuple[int, ...], names: Sequence[str]) -> B1:
     """Return a mask as bool (n, d), a frame's columns by name; refuse another shape, and what are no truth values."""
     if is_frame(made):

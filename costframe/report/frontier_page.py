@@ -11,7 +11,7 @@ from typing import Any
 from costframe.choices import Frontier, Point
 from costframe.choices.buys import next_buys
 from costframe.choices.figures import figures_of, name_worth
-from costframe.choices.sentences import describe_model
+from costframe.choices.sentences import describe_model, wording_of
 from costframe.core.arrays import F8
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.display import format_cost
@@ -46,7 +46,8 @@ def frontier_page(
     frontier : Frontier
         With its models, the page shows what they pay for.
     X : float64 (n, d)
-        Rows whose payments the page shows; of more than 20,000 every second, third, ... one.
+        Rows whose payments the page shows, in which empty cells are answers; of more than 20,000 every second, third,
+        ... one.
     costs : CostModel
         Prices of its columns.
     title : str
@@ -119,12 +120,14 @@ def _frontier_card(frontier: Frontier, point: Point, name: str, X: F8, costs: Co
     facts.append(("reads", reads if point.n_features else "nothing: it gives all rows the same answer"))
     if point.fixed:
         facts.append(("once per batch", once))
+    if (seems := wording_of(frontier).in_records(point)) is not None:
+        facts.append(("in the records", seems))
     facts += [("a bit more buys", str(buy)) for buy in next_buys(frontier, point, 1)]
     file, paid = frontier.file(point), None
     stages: tuple[StageBox, ...] = ()
     if frontier.has_model(point):
         predictor = as_predictor(frontier.model(point))
-        report = ExpectedCost(costs).evaluate(predictor, X)
+        report = ExpectedCost(costs).evaluate(predictor, X, made=True)
         paid, stages = tuple(payments(report, costs)), view_stages(predictor, costs, X)
     path = None if file is None else f"{MODELS}/{file.name}"
     words = f"{name}, algorithm {point.algorithm}, {sentence}"

@@ -16,6 +16,7 @@ from costframe.core.errors import printable
 from costframe.datasets import Dataset
 from costframe.report.payments import payments
 from costframe.report.tables import narrow_table
+from costframe.study.service import complete_part
 
 ROWS_PAID, NEARLY_ALL = 2000, 0.995  # rows to find purchases on, and the share of them that needs no number
 OTHER_COLUMNS, LEAST_LETTERS = 66, 20  # letters of the other columns, and least for purchases
@@ -100,12 +101,12 @@ def _shorten(names: Sequence[str], letters: int) -> str:
 
 def name_purchases(frontier: Frontier, chosen: Point, dataset: Dataset) -> dict[str, list[str]]:
     """Return what rows buy by the models of the table's rows, dearest first, with the share of rows if not all do."""
-    part = dataset.part("test").X
+    part = complete_part(dataset, "test")
     rows = part[:: max(1, len(part) // ROWS_PAID)]
     purchases = {}
     for point in rows_of_frontier(frontier, chosen):
         if frontier.has_model(point) and point.n_features:
-            report = ExpectedCost(dataset.costs).evaluate(frontier.model(point).predictor_, rows)
+            report = ExpectedCost(dataset.costs).evaluate(frontier.model(point).predictor_, rows, made=True)
             paid = sorted(payments(report, dataset.costs), key=lambda payment: -payment.mean)
             purchases[point.name] = [
                 printable(payment.name)

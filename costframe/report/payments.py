@@ -32,9 +32,12 @@ class Payment:
 
 
 def payments(report: CostReport, costs: CostModel) -> list[Payment]:
-    """List the payments of a report of hard routing: resources and features that any row acquired, then computing."""
+    """List the payments of a report of hard routing: resources and features that any row acquired, then computing.
+
+    Shares of rows that were completed are those of their copies.
+    """
     prices = costs.select(report.feature_names)
-    acquired = np.asarray(report.acquired, np.bool_)
+    acquired = np.concatenate([np.asarray(each.acquired, np.bool_) for each in report.copies or (report,)])
     share = np.count_nonzero(acquired, axis=0) / max(1, len(acquired))
     needing = prices.direct_needs.count_rows(acquired) / max(1, len(acquired))
     paid = [

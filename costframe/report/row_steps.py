@@ -88,7 +88,7 @@ def follow_rows(
         raise DataError("X: expected at least one row, got none")
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     word, at, last, followed = _follow(predictor, rows, prices, acquisition, n_jobs)
-    per_row = predictor.cost(rows[followed], prices, acquisition=acquisition).per_row
+    per_row = predictor.cost(rows[followed], prices, acquisition=acquisition, made=True).per_row
     return RowSteps(
         word, int(word == "round"), at, last, followed, len(rows), per_row, prices.select(predictor.feature_names)
     )

@@ -74,7 +74,7 @@ def stage_boxes(
             seen = summarize_stages(predictor, prices)
         else:
             seen = see_stages(predictor, prices, rows, acquisition, n_jobs)
-            per_row = None if model is None else predictor.cost(rows, model, acquisition=acquisition).per_row
+            per_row = None if model is None else predictor.cost(rows, model, acquisition=acquisition, made=True).per_row
     else:
         terms = predictor.terms(model, n_jobs=n_jobs)
         plan_prices = predictor.plan_terms(terms).prices
@@ -83,7 +83,7 @@ def stage_boxes(
             seen = summarize_stops(predictor, plan_prices)
         else:
             seen, moves = see_stops(predictor, plan_prices, predictor.walk(rows, terms))
-            per_row = predictor.cost(rows, model).per_row
+            per_row = predictor.cost(rows, model, made=True).per_row
     for number, (stage, statistics) in enumerate(zip(stages, seen, strict=True)):
         rows_of_stage = np.empty(0, np.int64) if statistics.rows is None else statistics.rows
         came = len(rows_of_stage) if moves is None else int(moves[number].sum())

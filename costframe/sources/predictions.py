@@ -137,7 +137,7 @@ def predict_table(predictor: Predictor, X: F8, begin: Callable[[], Inquiry], how
     if how is None:
         return Predictions.of([predict(i) for i in range(len(X))], predictor.feature_names)
     try:
-        report = how.evaluate(predictor, X)
+        report = how.evaluate(predictor, X, made=True)
     except Exception:
         _raise_of_row(predictor, X, how, predict)
         raise
@@ -152,7 +152,7 @@ def _raise_of_row(predictor: Predictor, X: F8, how: ExpectedCost, predict: Calla
     for first in range(0, len(X), CHUNK):
         part = X[first : first + CHUNK]
         try:
-            how.evaluate(predictor, part)
+            how.evaluate(predictor, part, made=True)
         except Exception:  # noqa: BLE001 - raised below
             for i in range(first, first + len(part)):  # all rows one by one would take long
                 predict(i)

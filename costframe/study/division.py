@@ -33,6 +33,8 @@ class StudyData:
         if not prices.costs.panels and all(rows.made is None for rows in given.values()):
             return self
         known = {name: rows.with_records(prices.costs, prices.names, by_class=by_class) for name, rows in given.items()}
+        if any(rows.made is not None for rows in given.values()):  # rows of several parts may be joined
+            known = {name: rows.with_mask() for name, rows in known.items()}
         return evolve(self, **known)
 
 

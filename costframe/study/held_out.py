@@ -109,7 +109,7 @@ class _Measured:
 
 def _cost(model: Any, rows: StudyRows) -> CostReport:
     predictor = model.predictor_.of_queries(rows.qid)
-    return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight)
+    return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight, made=True)
 
 
 def _estimate_cost(report: CostReport, rows: StudyRows) -> CostEstimate:
@@ -136,5 +136,5 @@ def _size(predictor: Any, report: CostReport) -> tuple[int, int]:
 def _mean_rounds(model: Any, X: Any) -> float:
     rows = as_rows(X, model.predictor_.feature_names, model.predictor_.categories)
     some = rows[:: max(1, len(rows) // _ROWS_REPLAYED)]
-    report = ExpectedCost(model.costs_).evaluate(model.predictor_, some, rounds=True)
+    report = ExpectedCost(model.costs_).evaluate(model.predictor_, some, rounds=True, made=True)
     return float(np.mean(report.rounds)) if report.rounds is not None and len(report.rounds) else 0.0

@@ -42,7 +42,7 @@ class PromisingSets:
 
 
 def _search(model: CostAwareEstimator, rows: StudyRows, name: str | LibraryScore) -> list[PromisingSet]:
-    data = model.training_data(rows.X, rows.y, rows.weight, qid=rows.qid)
+    data = model.training_data(rows.X, rows.y, rows.weight, qid=rows.qid, made=rows.made)
     archive = search_quickly(data, thread_count(model.get_params().get("n_jobs")))
     if archive is None:
         return []

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from costframe.core.arrays import I8
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.prices.costs import CostModel
-from costframe.core.tables.frames import is_arrow, take_rows
+from costframe.core.tables.frames import is_arrow, is_frame, take_rows
 from costframe.core.tables.row_labels import check_nested, check_queries, check_target, check_weights, exact_labels
 from costframe.core.tables.rows import as_frame
 from costframe.core.terms.classes import places
@@ -48,8 +48,10 @@ class StudyRows:
     recorded: RecordedTable | None = None
 
     @classmethod
-    def of(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "", groups: Any = None) -> StudyRows:
-        """Make rows; refuse another number of labels, weights or queries than rows."""
+    def of(
+        cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str = "", groups: Any = None, made: Any = None
+    ) -> StudyRows:
+        """Make rows; refuse another number of labels, weights, queries or rows of a mask than rows."""
         X = as_frame(X)
         if y is None:
             raise DataError(f"y{suffix}: requires y to be passed, but the target y is None")
@@ -72,8 +74,9 @@ class StudyRows:
             raise DataError(f"y{suffix}: expected labels of one kind: {error}") from None
         if groups is not None:
             check_queries(groups, n, f"groups{suffix}", "group")
-        made = cls(X, column_or_1d(y, warn=True) if y.shape[1:] == (1,) else y, weight, qid)
-        return made if groups is None else made.with_groups(np.asarray(groups), suffix)
+        mask = _as_mask(made, X, n, suffix)
+        rows = cls(X, column_or_1d(y, warn=True) if y.shape[1:] == (1,) else y, weight, qid, made=mask)
+        return rows if groups is None else rows.with_groups(np.asarray(groups), suffix)
 
     @classmethod
     def of_part(cls, part: dataset.PartRows) -> StudyRows:
@@ -91,6 +94,10 @@ class StudyRows:
         """Return the rows with what is known of their tests, by the prices, or by their own mask."""
         panels = costs.panels
         return evolve(self, recorded=RecordedTable.of(self.X, self.y, names, panels, self.made, by_class=by_class))
+
+    def with_mask(self) -> StudyRows:
+        """Return the rows with a mask of what is known of their tests."""
+        return self if self.recorded is None else evolve(self, made=self.recorded.cells)
 
     def completed(self) -> Iterator[StudyRows]:
         """Yield completed copies of the rows, in which all tests were made; the rows alone, if they were anyway."""
@@ -141,13 +148,15 @@ class StudyRows:
         return None if values is None else np.unique(np.asarray(values), return_inverse=True)[1]
 
     @classmethod
-    def if_any(cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str, groups: Any = None) -> StudyRows | None:
+    def if_any(
+        cls, X: Any, y: Any, weight: Any, qid: Any, suffix: str, groups: Any = None, made: Any = None
+    ) -> StudyRows | None:
         """Make rows of optional arguments, or None without X and y; refuse one of them without the other."""
         if (X is None) != (y is None):
             raise ParameterError(f"X{suffix} and y{suffix}: expected both or neither")
         if X is not None:
-            return cls.of(X, y, weight, qid, suffix, groups)
-        for name, values in (("sample_weight", weight), ("qid", qid), ("groups", groups)):
+            return cls.of(X, y, weight, qid, suffix, groups, made)
+        for name, values in (("sample_weight", weight), ("qid", qid), ("groups", groups), ("made", made)):
             if values is not None:
                 raise ParameterError(f"{name}{suffix}: has no effect without X{suffix} and y{suffix}")
         return None
@@ -245,6 +254,17 @@ class StudyRows:
         if self.recorded is not None and other.recorded is not None:
             recorded = self.recorded.append(other.recorded)
         return StudyRows(_stack(self.X, other.X), y, weight, qid, groups, made, recorded)
+
+
+def _as_mask(made: Any, X: Any, n: int, suffix: str) -> Any:
+    """Return the mask that a caller gives for n rows; True is one by which all tests were made."""
+    if made is None:
+        return None
+    if made is True:
+        return np.ones((n, np.shape(X)[1] if np.ndim(X) == 2 else 0), np.bool_)
+    if not hasattr(made, "__len__") or isinstance(made, str | bytes) or len(made) != n:
+        raise DataError(f"made{suffix}: expected a mask of the {n} rows of X{suffix}, True or None, got {shown(made)}")
+    return made if is_frame(made) else np.asarray(made)
 
 
 def _stack(first: Any, second: Any) -> Any:

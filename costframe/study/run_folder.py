@@ -130,7 +130,7 @@ def find_run(model: Path) -> tuple[Path, dict[str, Any]] | None:
 
 def digest_table(data: Dataset) -> str:
     """Return a text that differs between tables, also in the split of their rows."""
-    rows = data.X, data.y, data.split, data.qid, data.groups
+    rows = data.X, data.y, data.split, data.qid, data.groups, data.made
     table = (*rows, data.feature_names, data.task, data.classes, dict(data.categorical))
     return digest(table, "data")
 

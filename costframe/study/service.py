@@ -10,6 +10,8 @@ import numpy as np
 from attrs import evolve
 
 from costframe.core.arrays import F8
+from costframe.core.cost.report import error_over_copies
+from costframe.datasets import Dataset
 from costframe.study.estimates import CostEstimate, Estimate, estimate_on_rows
 from costframe.study.rows import StudyRows
 from costframe.training.library_scores import LibraryScore
@@ -22,11 +24,17 @@ def estimate_in_service(
     return pool_estimates([estimate_on_rows(score, copy, model, predict(copy.X)) for copy in rows.completed()])
 
 
-def pool_estimates(copies: Sequence[Estimate]) -> Estimate:
-    """Join the estimates of completed copies of the same rows.
+def complete_part(data: Dataset, name: str) -> F8:
+    """Return the features of a part's rows, float64 (n, d), with all tests made: the first of completed copies."""
+    rows = StudyRows.of_part(data.part(name))
+    if data.has_records:
+        rows = rows.with_records(data.costs, data.feature_names, by_class=data.task != "regression")
+    X: F8 = next(rows.completed()).X
+    return X
 
-    Their mean has the variance W + (1 + 1/M) B, of the mean variance W within M copies, and that between them, B.
-    """
+
+def pool_estimates(copies: Sequence[Estimate]) -> Estimate:
+    """Join the estimates of completed copies of the same rows; see `error_over_copies`."""
     first = copies[0]
     if len(copies) == 1:
         return first
@@ -35,7 +43,7 @@ def pool_estimates(copies: Sequence[Estimate]) -> Estimate:
     return evolve(
         first,
         score=float(scores.mean()),
-        error=_joint_error(scores, [copy.error for copy in copies]),
+        error=error_over_copies(scores, [copy.error for copy in copies]),
         influence=_joint_influence(scores, [copy.influence for copy in copies]),
         mistakes=np.mean(mistakes, axis=0) if len(mistakes) == len(copies) else None,
     )
@@ -48,12 +56,7 @@ def pool_costs(copies: Sequence[CostEstimate]) -> CostEstimate:
         return first
     means = np.array([copy.mean for copy in copies])
     influence = _joint_influence(means, [copy.influence for copy in copies])
-    return CostEstimate(float(means.mean()), _joint_error(means, [copy.error for copy in copies]), influence)
-
-
-def _joint_error(values: F8, errors: Sequence[float]) -> float:
-    """Return the standard error of a mean over copies, by Rubin's rules."""
-    return math.sqrt(float(np.mean(np.square(errors)) + np.square(_deviations(values)).sum()))
+    return CostEstimate(float(means.mean()), error_over_copies(means, [copy.error for copy in copies]), influence)
 
 
 def _deviations(values: F8) -> F8:

@@ -24,6 +24,7 @@ from costframe.core.prices.limits import LIMITS
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.partitions import by_partition
 from costframe.core.terms.terms import OF_PLANS
+from costframe.records.made import align_mask
 from costframe.training.row_reader import RowReader
 
 
@@ -80,18 +81,21 @@ class Predicting(RowReader):
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
         latency: bool = False,
+        made: Any = None,
         **asked: Any,
     ) -> CostReport:
         """Return the exact cost of predicting rows, with labels also that of errors; see `Predictor.cost`.
 
         Labels may be given by position, and so may prices that name their features. No row pays more than `max_cost` or
         buys `unavailable` features and resources; the report marks rows answered early as `cut`. `costs` replace the
-        estimator's prices; `acquisition` is as for `Predictor.cost`, and a plan also accepts another `tradeoff`.
+        estimator's prices; `acquisition` is as for `Predictor.cost`, and a plan also accepts another `tradeoff`. Rows
+        that lack a test, by the prices or the mask `made` of X's cells, are completed by their labels.
         """
         check_is_fitted(self, "predictor_")
         y, costs = tell_apart(y_or_costs, y, costs, self.predictor_.feature_names)
         asked = self._check(asked, "acquisition")
         rows, prices = self._read(X), self.costs_ if costs is None else costs
+        asked["made"] = align_mask(made, X, self.predictor_.feature_names)
         with self._own_threads():
             return self.predictor_.cost(
                 rows, y=y, costs=prices, sample_weight=sample_weight, rounds=rounds, latency=latency, **asked

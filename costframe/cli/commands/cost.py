@@ -26,7 +26,7 @@ Examples:
 @reading_options("part")
 @score_option
 @until_option
-@reading_options("missing", "allow_unknown", "group")
+@reading_options("missing", "allow_unknown", "group", "records")
 @click.option(
     "--acquisition", type=click.Choice(["path", "learner"]), default="path", show_default=True,
     help="Whether a tree acquires features split by split, or all of them before it is evaluated.",

@@ -39,6 +39,11 @@ def promise_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @promise_options
 @click.option("--output", metavar="MODEL", type=target_path, help="File to write the model to.")
 @force_option
+@reading_options(
+    "records",
+    help="Empty cells of columns with a price are tests that nobody made, on which nothing can be promised; or, with "
+    "--no-records, what the tests answered. [default: as the prices of the run say]",
+)
 @reading_options("missing", "group")
 def promise(**options: Any) -> None:
     """Choose the cheapest model of DIRECTORY that is certified to keep promises on the labelled rows of DATA.

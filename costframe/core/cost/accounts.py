@@ -45,7 +45,7 @@ class Account:
     def of(cls, tree: Priced, costs: CostModel, X: F8, n_jobs: int | None = None) -> Account:
         """Evaluate a stage tree whose features are X's columns."""
         prices = costs.select(tree.card.feature_names)
-        report = ExpectedCost(costs.without_errors()).evaluate(tree, X, n_jobs=n_jobs)
+        report = ExpectedCost(costs.without_errors()).evaluate(tree, X, n_jobs=n_jobs, made=True)
         acquired = np.asarray(report.acquired, np.bool_)
         computed = report.per_row - price_rows(prices, acquired, reuse=prices.reuse)
         return cls(acquired, computed if prices.learner or prices.spends else np.zeros(len(computed)))

@@ -13,6 +13,7 @@ from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_flag, check_number
 from costframe.core.cost.report import CostReport
 from costframe.core.cost.totals import Charges
+from costframe.core.cost.untested import complete_copies
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, shown
 from costframe.core.prices.limits import as_cap, names_of
 from costframe.core.stages.run_stages import check_acquisition
@@ -111,6 +112,7 @@ class ExpectedCost:
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
         latency: bool = False,
+        made: Any = None,
         n_jobs: int | None = None,
     ) -> CostReport:
         """Evaluate a predictor on rows.
@@ -120,13 +122,17 @@ class ExpectedCost:
         predictor : Predictor
         X : float64 (rows, d), or data frame
         y : (rows,), optional
-            Labels; with them the report has the costs of errors, and the bill (hard routing only).
+            Labels; with them the report has the costs of errors, and the bill (hard routing only). By them rows are
+            completed that lack a test.
         sample_weight : float64 (rows,), optional
             Means are weighted by it; a weight of two is a row given twice.
         rounds : bool
             Whether to count each row's trips to the sources (hard routing only; a stage tree is replayed, slowly).
         latency : bool
             Whether to tell each row's latency (hard routing only; every row is replayed, slowly).
+        made : bool (rows, d), data frame of bool, or True, optional
+            Which cells were asked for, in place of what prices say by `absent`; True says that all were. Of rows that
+            lack a test the report is that of completed copies, in which it is made (`CostReport.copies`).
         n_jobs : int, optional
             Threads; None uses all cores. The result does not depend on it.
 
@@ -135,7 +141,9 @@ class ExpectedCost:
         ParameterError
             If `latency` is asked of prices without times.
         CostModelError
-            If there are labels, and prices without errors.
+            If there are labels, and neither prices of errors nor tests that may not have been made.
+        DataError
+            If a row lacks a test, and there are no labels.
         """
         check_flag("rounds", rounds)
         check_flag("latency", latency)
@@ -156,21 +164,12 @@ class ExpectedCost:
                 raise ParameterError(f"{name}: rows of a softened routing go all ways; use routing='hard'")
         if latency and not model.has_times:
             raise ParameterError("latency: the prices have no times; give features or resources a `time`")
-        charges = predictor.charges(rows, weight, terms)
-        if too := set(error_columns(card, model.errors, terms.unavailable)):  # inquiries ask for them, too
-            acquired = charges.acquired.copy()
-            acquired[:, [name in too for name in card.feature_names]] = 1
-            charges = evolve(charges, acquired=acquired, rounds=None)
-        counted, times = charges.rounds if rounds else None, None
-        if latency or (rounds and counted is None):
-            ends = predictor.replay(rows, terms)
-            counted = np.array([trips for trips, _ in ends], np.int64) if rounds else None
-            times = np.array([time for _, time in ends]) if latency else None
-        report = CostReport.of(terms.prices, charges, weight, counted, times)
-        if y is None:
-            return report
-        errors = error_costs(card, model.errors, terms.unavailable, rows, y, report.ends)
-        return report.with_errors(errors, weight)
+        copies = complete_copies(rows, X, y, made, card=card, costs=model, read=predictor.used_features)
+        if model.errors is None and (model.panels or made is not None):
+            y = None  # only completion needs labels
+        asked = _Asked(weight, terms, y, rounds, latency)
+        reports = [asked.report(predictor, copy) for copy in copies]
+        return reports[0] if len(reports) == 1 else CostReport.pool(reports)
 
     def _terms(self, predictor: Priced, X: Any, n_jobs: int | None) -> Terms:
         """Return what is asked of the rows of a predictor, at these prices or its own."""
@@ -181,6 +180,36 @@ class ExpectedCost:
             if _shape(self.costs) != _shape(X)[:1]:
                 raise
             raise CostModelError(f"{error}; if these are the labels of rows, give them as `y`") from None
+
+
+@frozen(eq=False)
+class _Asked:
+    """What is asked of checked rows."""
+
+    weight: F8
+    terms: Terms
+    y: ArrayLike | None
+    rounds: bool
+    latency: bool
+
+    def report(self, predictor: Priced, rows: F8) -> CostReport:
+        """Charge rows, float64 (n, d)."""
+        terms, weight, card, errors = self.terms, self.weight, predictor.card, self.terms.costs.errors
+        charges = predictor.charges(rows, weight, terms)
+        if too := set(error_columns(card, errors, terms.unavailable)):  # inquiries ask for them, too
+            acquired = charges.acquired.copy()
+            acquired[:, [name in too for name in card.feature_names]] = 1
+            charges = evolve(charges, acquired=acquired, rounds=None)
+        counted, times = charges.rounds if self.rounds else None, None
+        if self.latency or (self.rounds and counted is None):
+            ends = predictor.replay(rows, terms)
+            counted = np.array([trips for trips, _ in ends], np.int64) if self.rounds else None
+            times = np.array([time for _, time in ends]) if self.latency else None
+        report = CostReport.of(terms.prices, charges, weight, counted, times)
+        if self.y is None:
+            return report
+        paid = error_costs(card, errors, terms.unavailable, rows, self.y, report.ends)
+        return report.with_errors(paid, weight)
 
 
 def _shape(given: Any) -> tuple[int, ...] | str:

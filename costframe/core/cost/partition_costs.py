@@ -11,7 +11,7 @@ from attrs import evolve
 
 from costframe.core.cost.asked import tell_apart
 from costframe.core.cost.report import BY_ROW, CostReport
-from costframe.core.errors import DataError
+from costframe.core.errors import DataError, ParameterError
 from costframe.core.tables.frames import is_dask
 from costframe.core.tables.partitions import blocks, delayed_model, one_row, whole_rows
 
@@ -39,7 +39,9 @@ def cost_by_partition(method: F) -> F:
 
         owner = next(each for each in type(self).__mro__ if vars(each).get("cost") is cost)
         rows, model = whole_rows(X, getattr(self, "feature_names_in_", None)), delayed_model(self)
-        method(self, one_row(rows), **how)  # refuses what is wrong in any partition
+        if (mask := how.get("made")) is not None and mask is not True:
+            raise ParameterError("made: dask collections take True or None; give a mask with rows in memory")
+        method(self, one_row(rows), **how | {"made": True})  # refuses what is wrong in any partition
         evaluate, summarize = dask.delayed(_evaluate, pure=False), dask.delayed(_summarize, pure=False)
         weights, labels = _parts_of(rows, sample_weight, "sample_weight"), _parts_of(rows, y, "y")
         reports = [evaluate(model, owner, *each, how) for each in zip(blocks(rows)[0], labels, weights, strict=True)]
@@ -86,6 +88,8 @@ def _evaluate(model: Any, owner: type, X: Any, y: Any, weight: Any, how: Mapping
         report: CostReport = cost(model, X, labels, **how)
         return evolve(report, totals=report.totals.weightless())
     found: CostReport = cost(model, X, labels, sample_weight=each, **how)
+    if found.copies:
+        raise DataError("X: lacks tests that were not made; such rows are completed in memory only: give X.compute()")
     return found
 
 

@@ -80,6 +80,10 @@ class CostReport:
         Milliseconds that each row waits for its sources, if requested: the sum over rounds of the slowest fetch.
     errors : float64 (rows,), or None
         Cost of each row's error; None without labels.
+    copies : tuple of CostReport
+        Of rows that lack tests: the report of each completed copy of them. This one has their means, also of arrays
+        with a value a row, in which `acquired`, `cut` and `rounds` are float64, and no `places`. Empty where no row
+        lacks any.
     totals : Totals
         Sums over the rows, for `merge`.
     """
@@ -100,14 +104,22 @@ class CostReport:
     latency: F8 | None = None
     errors: F8 | None = None
     places: I8 | None = None
+    copies: tuple[CostReport, ...] = field(default=(), kw_only=True, repr=False)
     totals: Totals = field(kw_only=True, repr=False)
 
     def __repr__(self) -> str:
         """Name the mean and its largest parts; the arrays would fill pages."""
-        cut = "" if self.cut is None else f"{np.count_nonzero(self.cut)} cut"
+        cut = "" if self.cut is None else f"{round(self.cut.sum()) if self.copies else np.count_nonzero(self.cut)} cut"
         fixed = f"{self.fixed:g} once per batch" if self.fixed else ""
         largest = [f"{name} {100 * part / self.mean:.0f} %" for name, part in self._largest_parts()[:3]]
-        facts: tuple[str, ...] = format_count(len(self.per_row), "row"), cut, f"mean {self.mean:g} {self.unit}", fixed
+        completed = f"completed in {len(self.copies)} copies" if self.copies else ""
+        facts: tuple[str, ...] = (
+            format_count(len(self.per_row), "row"),
+            completed,
+            cut,
+            f"mean {self.mean:g} {self.unit}",
+            fixed,
+        )
         if self.errors is not None:
             facts = (*facts, f"bill {self.mean_bill:g} ± {self.bill_error:.2g} with errors of {self.mean_errors:g}")
         if self.latency is not None and len(self.latency):
@@ -155,6 +167,8 @@ class CostReport:
     def bill_error(self) -> float:
         """Standard error of `mean_bill`, over rows drawn like these; a weight of two is two rows. NaN for one row."""
         self._known_errors()
+        if self.copies:
+            return error_over_copies(*zip(*((copy.mean_bill, copy.bill_error) for copy in self.copies), strict=True))
         total, bill, squares = map(as_fraction, (self.totals.weight, self.totals.bill, self.totals.squared_bill))
         if total <= 1:
             return math.nan
@@ -219,7 +233,23 @@ class CostReport:
                 raise ParameterError(f"reports: some have {name} and others not; request the same of all")
             return None if values[0] is None else np.concatenate(values)
 
+        if count := max(len(part.copies) for part in parts):
+            by_copy = ([part.copies[place] if part.copies else part for part in parts] for place in range(count))
+            return cls.pool([cls.merge(copies) for copies in by_copy])
         return cls._of_totals(Totals.merge([part.totals for part in parts]), **{name: join(name) for name in BY_ROW})
+
+    @classmethod
+    def pool(cls, copies: Sequence[CostReport]) -> CostReport:
+        """Return the report of rows that lack tests, from one of each completed copy of them: the means."""
+        first = copies[0]
+        means = {
+            name: np.mean([getattr(copy, name) for copy in copies], axis=0)
+            for name in BY_ROW
+            if getattr(first, name) is not None
+        }
+        blank: dict[str, Any] = dict.fromkeys(BY_ROW)
+        pooled = cls._of_totals(Totals.merge([copy.totals for copy in copies]), **(blank | means | {"places": None}))
+        return evolve(pooled, copies=tuple(copies))
 
     @classmethod
     def _of_totals(cls, totals: Totals, **by_row: Any) -> CostReport:
@@ -242,3 +272,12 @@ class CostReport:
             totals=totals,
             **by_row,
         )
+
+
+def error_over_copies(means: Sequence[float] | F8, errors: Sequence[float]) -> float:
+    """Return the standard error of the mean over completed copies of rows, by Rubin's rules.
+
+    Its variance is W + (1 + 1/M) B, of the mean variance W within M copies, and that between them, B.
+    """
+    between = float(np.var(means, ddof=1)) * (1 + 1 / len(means))
+    return math.sqrt(float(np.mean(np.square(errors))) + between)

@@ -327,6 +327,7 @@ class Predictor(ABC):
         sample_weight: ArrayLike | None = None,
         rounds: bool = False,
         latency: bool = False,
+        made: Any = None,
         **asked: Any,
     ) -> CostReport:
         """Return the exact cost of predicting rows; shorthand for `ExpectedCost`.
@@ -337,15 +338,15 @@ class Predictor(ABC):
         y_or_costs : optional
             `y`, or `costs` that name their features: a CostModel, a mapping, a file, or a Series.
         y : (rows,), optional
-            Labels, for the costs of errors.
+            Labels, for the costs of errors, and to complete rows that lack a test.
         costs : CostModel, or anything `CostModel.of` accepts, optional
             Prices in place of the model's own.
-        sample_weight, rounds, latency, **asked
+        sample_weight, rounds, latency, made, **asked
             As for `ExpectedCost.evaluate`; else, for `ExpectedCost`: `acquisition`, `routing`, limits and `tradeoff`.
         """
         y, costs = tell_apart(y_or_costs, y, costs, self.feature_names)
         evaluator = ExpectedCost(costs, **asked)
-        return evaluator.evaluate(self, X, y, sample_weight=sample_weight, rounds=rounds, latency=latency)
+        return evaluator.evaluate(self, X, y, sample_weight=sample_weight, rounds=rounds, latency=latency, made=made)
 
 
 @define(eq=False, frozen=True, repr=False)

@@ -134,7 +134,7 @@ class StageTree(StageModel, Predictor):
         return known if not isinstance(known, FallbackRows) else fit_fallbacks(self, known, self._row_costs)
 
     def _row_costs(self, X: F8, costs: CostModel) -> F8:
-        return self.cost(X, costs).per_row
+        return self.cost(X, costs, made=True).per_row
 
     def __reduce__(self) -> tuple[Any, ...]:
         make = partial(type(self), fallbacks=self.fallbacks, classes=self.classes)

@@ -21,7 +21,7 @@ from costframe.core.prices.error_entries import ColumnPrice
 from costframe.core.prices.error_prices import ErrorPrices
 from costframe.core.prices.given_prices import as_entries, as_format, as_prices, check_array, of_series, to_plain
 from costframe.core.prices.needs import Needs
-from costframe.core.prices.panels import Panel, mark_not_made, panels_of
+from costframe.core.prices.panels import Panel, mark_answers, mark_not_made, panels_of
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.prices.price_checks import check_needs, check_sum
 from costframe.core.prices.price_table import dearest, dearest_rows, total_price
@@ -276,6 +276,11 @@ class CostModel:
         Empty cells of all that costs something mean "not made"; see docs/records.md.
         """
         features, resources = mark_not_made(self.features, self.resources)
+        return attrs.evolve(self, features=features, resources=resources)
+
+    def as_answers(self) -> CostModel:
+        """Return the same prices for rows in which all tests were made: empty cells are what the sources answered."""
+        features, resources = mark_answers(self.features, self.resources)
         return attrs.evolve(self, features=features, resources=resources)
 
     def without_errors(self) -> CostModel:

@@ -44,6 +44,14 @@ def _nearest(needs: Sequence[str], known: Mapping[str, ResourcePrice]) -> str | 
     return None
 
 
+def mark_answers(
+    features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]
+) -> tuple[tuple[FeaturePrice, ...], tuple[ResourcePrice, ...]]:
+    """Return prices by which every empty cell is what a source answered."""
+    answers = tuple(evolve(price, absent=ANSWER) for price in features)
+    return answers, tuple(evolve(resource, absent=ANSWER) for resource in resources)
+
+
 def mark_not_made(
     features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]
 ) -> tuple[tuple[FeaturePrice, ...], tuple[ResourcePrice, ...]]:

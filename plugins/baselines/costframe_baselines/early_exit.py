@@ -86,7 +86,7 @@ class _EarlyExit(PlainBoosting):
         scores = np.array(
             [prefix.decision_function(held.X, n_jobs=n_jobs).reshape(len(held), -1) for prefix in exits.prefixes]
         )
-        reports = [prefix.cost(held.X, data.costs) for prefix in exits.prefixes]
+        reports = [prefix.cost(held.X, data.costs, made=True) for prefix in exits.prefixes]
         prices = data.costs.select(exits.feature_names)
         cost, once = np.array([report.per_row for report in reports]), np.flatnonzero(prices.once)
         bought = np.array([np.asarray(report.acquired[:, once], np.bool_) for report in reports])

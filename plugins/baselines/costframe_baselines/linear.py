@@ -72,7 +72,7 @@ class _Table:
 
     def cost(self, model: StageTree) -> float:
         """Return what each row pays, with an equal share of once-prices."""
-        report = ExpectedCost(self.data.costs.without_errors()).evaluate(model, self.data.train.X[:1])
+        report = ExpectedCost(self.data.costs.without_errors()).evaluate(model, self.data.train.X[:1], made=True)
         return float(report.mean + report.fixed / self.data.train.total_weight)
 
     def _loss_on_folds(self, used: B1, ridge: float) -> float:

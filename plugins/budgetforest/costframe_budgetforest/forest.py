@@ -287,7 +287,7 @@ class HeldOutScorer:
         """Measure a model."""
         rows = self.rows
         proba = tree.predict(rows.X)
-        report = tree.cost(rows.X, self.costs, sample_weight=rows.weight)
+        report = tree.cost(rows.X, self.costs, sample_weight=rows.weight, made=True)
         cost = float(report.mean + report.fixed / self.batch)
         loss = squared_loss(proba, rows.y, rows.weight)
         score = -loss if self.score is None else self.score(HeldOutPredictions(rows, proba))

@@ -1,0 +1,35 @@
+"""Rows that lack tests: an exact cost is that of completed copies of them, in which all tests are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from costframe.core.arrays import F8
+from costframe.core.prices.costs import CostModel
+from costframe.core.terms.card import Card
+from costframe.hooks import load
+
+_COMPLETE = "costframe.records.copies:complete_rows"  # it stands above the core, and loads where rows may lack tests
+
+
+def complete_copies(
+    rows: F8, X: Any, y: Any, made: Any, *, card: Card, costs: CostModel, read: Collection[str]
+) -> Sequence[F8]:
+    """Return completed copies of rows, float64 (n, d) each; the rows alone, if they lack no test that a model reads.
+
+    Parameters
+    ----------
+    rows, X : float64 (n, d), and the table of any library that they are of
+    y : (n,) or None
+        Labels, without which nothing can be completed.
+    made : bool (n, d), data frame of bool, or True, optional
+        Which cells of X were asked for, in place of what prices say; True says that all were.
+    card, costs, read
+        Of the model: its description, its prices, and the columns that it reads.
+    """
+    if made is True or (made is None and not costs.panels):
+        return [rows]
+    complete: Callable[..., Sequence[F8]] = load(_COMPLETE)
+    by_class = card.classes is not None
+    return complete(rows, X, y, made, names=card.feature_names, panels=costs.panels, read=read, by_class=by_class)
