@@ -18,7 +18,7 @@ from costframe.cli.reading import ReadingOptions
 from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names
 from costframe.core.files import write_atomically
 from costframe.core.prices.costs import CostModel
-from costframe.datasets.empty_tests import EmptyTest
+from costframe.datasets.empty_tests import DRAFTED, EmptyTest
 from costframe.datasets.hints import find_hints, find_tests
 from costframe.datasets.leaks import Leak
 from costframe.datasets.outline import outline
@@ -27,8 +27,6 @@ from costframe.datasets.price_draft import draft_prices
 from costframe.datasets.price_guesses import find_ignored, find_one_hot
 from costframe.datasets.reading import Reading, find_indices
 from costframe.datasets.table_files import TableFile
-
-_DRAFTED = "absent = 'not made' says that nobody made the test there"
 
 
 def costs(data: str, *, reading: ReadingOptions, unit: str | None, output: Path | None, force: bool) -> None:
@@ -40,12 +38,12 @@ def costs(data: str, *, reading: ReadingOptions, unit: str | None, output: Path 
     draft = draft_prices(columns.names, columns.one_hot, columns.known, unit, columns.ignored, columns.classes)
     tests = [] if reading.records is False else columns.tests(draft.costs)
     hints = columns.hints(tests)
-    for remark in (*(f"{printable(test.panel.name)}: {test.comment}; {_DRAFTED}" for test in tests), *hints):
-        print_error(remark)
+    for hint in hints:
+        print_error(hint)
     draft = draft.with_tests(tests)
     if reading.records:
         draft = evolve(draft, costs=draft.costs.as_records())
-    draft = evolve(draft, hints={name: hint.what for hint in hints for name in hint.features})
+    draft = evolve(draft, hints={name: hint.what for hint in hints if DRAFTED not in hint for name in hint.features})
     content = draft.to_toml(f"Prices of {data}")
     if output is None:
         click.echo(content, nl=False)

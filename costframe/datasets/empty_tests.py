@@ -15,6 +15,8 @@ from costframe.datasets.target import MISSING, Mark, Target
 
 _MANY = 0.02  # share of rows, above which empty cells are worth a word
 _MOST_LISTED = 8
+_LEAKS = 0.99  # AUC of a mark from which a column is rather known too late than a test
+DRAFTED = 'absent = "not made" of the draft says so'
 RECORDS = '--records says so (absent = "not made" in prices)'
 
 
@@ -39,6 +41,8 @@ class EmptyTest:
 def find_empty_tests(costs: CostModel, empty: Mapping[str, B1], target: Target | None = None) -> list[EmptyTest]:
     """Return the panels that more than 2 % of rows lack, of those that prices do not call "not made" yet.
 
+    Those whose empty cells nearly tell the target are left to remarks on leaks.
+
     Parameters
     ----------
     costs : CostModel
@@ -56,7 +60,8 @@ def find_empty_tests(costs: CostModel, empty: Mapping[str, B1], target: Target |
         lacking = np.logical_and.reduce(columns)
         if _MANY < (share := float(lacking.mean())) < 1:
             mark = None if target is None else target.judge_mark(lacking, MISSING)
-            tests.append(EmptyTest(panel, share, mark, target is not None))
+            if mark is None or mark.auc < _LEAKS:
+                tests.append(EmptyTest(panel, share, mark, target is not None))
     return tests
 
 

@@ -13,10 +13,10 @@ from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, shown
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.columns import MISSING_TEXTS, as_numbers, decode_column, is_numeric, is_text, null_texts
-from costframe.datasets.empty_tests import EmptyTest, find_empty_tests
+from costframe.datasets.empty_tests import DRAFTED, EmptyTest, find_empty_tests
 from costframe.datasets.ids import number_values
 from costframe.datasets.leaks import Leak, describe_marks
-from costframe.datasets.target import MISSING, Mark, Target
+from costframe.datasets.target import Mark, Target
 from costframe.datasets.text_features import holds_numbers
 
 _MOST_ROWS = 20_000  # drawn at random
@@ -58,18 +58,17 @@ def find_hints(
     labels : sequence
         The labels in ascending order; empty if the target is no class.
     tests : iterable of EmptyTest
-        What `find_tests` has said of missing values.
+        What `find_tests` returns: tests that a draft of prices calls "not made".
     """
     rows = _some_rows(len(y))
     known, notes, marks, free = _target_of(y[rows], labels), list[Leak](), dict[str, Mark](), set(free)
-    said = {name for test in tests for name in test.panel.features}
     for name, column in columns.items():
         values, is_categorical = _values(column, name)
         if why := _second_outcome(name, target, known, values[rows], is_categorical=is_categorical):
             notes.append(Leak.of(f"{shown(name)} looks like a second outcome, {why}; {_IF_SO}", name))
         elif name not in free and (mark := known.find_mark(values[rows], is_categorical=is_categorical)):
-            marks |= {} if name in said and mark.what == MISSING else {name: mark}
-    return [*notes, *describe_marks(marks, len(columns))]
+            marks[name] = mark
+    return [*notes, *describe_marks(marks, len(columns), tests, DRAFTED)]
 
 
 def find_tests(

@@ -71,7 +71,10 @@ def find_leaks(
         if cells is not None and not cells[:, f].all():
             made = rows[cells[:, f]]
             x, known = data.X[made, f], Target.of(data.codes(data.y[made]), data.classes)
-        if said := known.describe(x, is_categorical=is_categorical):
+        said = target.describe(data.X[rows, f], is_categorical=is_categorical)
+        if known is not target and not (said and said.startswith("whether")):
+            said = known.describe(x, is_categorical=is_categorical)
+        if said:
             notes.append(Leak.of(f"{said.replace('*', shown(name), 1)}; {_way_out([name])}", name))
         elif data.costs.full_cost([name]) > 0 and (mark := known.find_mark(x, is_categorical=is_categorical)):
             marks[name] = mark
@@ -103,10 +106,12 @@ def _tests_of(data: Dataset, rows: I8, target: Target) -> list[EmptyTest]:
     return find_empty_tests(data.costs, empty, target)
 
 
-def describe_marks(marks: Mapping[str, Mark], count: int, tests: Iterable[EmptyTest] = ()) -> list[Leak]:
+def describe_marks(
+    marks: Mapping[str, Mark], count: int, tests: Iterable[EmptyTest] = (), says: str = RECORDS
+) -> list[Leak]:
     """Return remarks on columns whose missing values tell the target beyond chance, among that of `count` columns.
 
-    Of `tests` they say that these may not have been made.
+    Of `tests` they say that these may not have been made, and what `says` so.
     """
     share = {name: test.share for test in tests for name in test.panel.features}
     names_of: dict[Mark, list[str]] = {}
@@ -119,9 +124,7 @@ def describe_marks(marks: Mapping[str, Mark], count: int, tests: Iterable[EmptyT
         ways = [_way_out(names)]
         if mark.what == MISSING and share.keys() >= set(names):
             them = ("it is", "it") if len(names) == 1 else ("they are", "them")
-            ways.insert(
-                0, f"{them[0]} empty in {share[names[0]]:.0%} of rows: if nobody made {them[1]} there, {RECORDS}"
-            )
+            ways.insert(0, f"{them[0]} empty in {share[names[0]]:.0%} of rows: if nobody made {them[1]} there, {says}")
         told = f"whether {quote_names(names)} {_verb(names)} {mark.what} {mark.words}"
         notes.append(Leak.of("; ".join([told, *ways]), *names))
     if rest := [name for _, names in marked[_MOST_LISTED:] for name in names]:
