@@ -18,14 +18,16 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from costframe.core.arrays import B1, F8, I8
+from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice
 from costframe.records.made import Records
-from costframe.records.matching import draw_near, predict_alike
+from costframe.records.matching import draw_near
 from costframe.records.readings import BY_COLUMNS, BY_LABEL, READINGS, Reading
+from costframe.records.splines import Splines
 from costframe.records.whole_rows import draw_whole_rows
 
 COPIES = 8  # for estimates; the error of a mean over them has 7 degrees of freedom
+FEWEST_OF_CLASS = 10  # donors of a class; with fewer, those of all classes give, and the test tells nothing of it
 _TURNS = 2  # of the chain over panels
 _KEPT = 128  # copies, for fits of several models on the same rows
 
@@ -65,7 +67,10 @@ def find_donors(
 ) -> I8:
     """Return the row whose values each row gets of each panel: int64 (copies, n, T).
 
-    A row in which a panel was made is its own donor; -1 stands where no row of the class has the panel.
+    A row in which a panel was made is its own donor; -1 stands where no row has the panel.
+
+    Donors are of the row's class. If a class has next to none, they are of all classes: an empty cell, or the values of
+    two or three rows, would tell the class of all others.
 
     Parameters
     ----------
@@ -118,10 +123,11 @@ class _Chain:
     """One copy: panels are drawn in turn, each given the draws of the others."""
 
     def __init__(self, X: F8, labels: F8, kinds: I8, records: Records, rng: np.random.Generator) -> None:
-        self.X, self.labels, self.kinds, self.records, self.rng = X, labels, kinds, records, rng
+        self.X, self.kinds, self.records, self.rng = X, kinds, records, rng
         self.filled = X.copy()
         for panel, columns in enumerate(records.columns):
             self.filled[np.ix_(~records.made[:, panel], columns)] = np.nan
+        self.splines = Splines(np.column_stack([self.filled, labels]))
         self.donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1)
 
     def run(self) -> I8:
@@ -134,21 +140,19 @@ class _Chain:
 
     def _draw(self, panel: int) -> None:
         made, columns = self.records.made[:, panel], self.records.columns[panel]
-        predicted = self._predict(made, columns)
+        others = np.setdiff1d(np.arange(self.X.shape[1] + 1), columns)  # the last one is the label
+        predicted = self.splines.predict(self.X[:, columns], others, made, self.rng)
         for kind in np.unique(self.kinds[~made]).tolist():
             of_kind = self.kinds == kind
             giving, taking = np.flatnonzero(made & of_kind), np.flatnonzero(~made & of_kind)
+            giving = giving if len(giving) >= FEWEST_OF_CLASS else np.flatnonzero(made)
             if len(giving):
                 giving = np.unique(self.rng.choice(giving, len(giving)))
                 chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
                 self.donors[taking, panel] = chosen
                 self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]
-
-    def _predict(self, made: B1, columns: I8) -> F8:
-        """Return predictions of a panel's columns from all others and the label, float64 (n, any)."""
-        others = np.setdiff1d(np.arange(self.X.shape[1]), columns)
-        given = np.column_stack([self.filled[:, others], self.labels])
-        return predict_alike(given, self.X[:, columns], made, self.rng)
+        for column in columns.tolist():
+            self.splines.update(column, self.filled[:, column])
 
 
 @frozen
