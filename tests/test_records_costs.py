@@ -48,7 +48,7 @@ def test_the_cost_of_records_is_that_of_completed_copies(model, of):
     np.testing.assert_allclose(report.acquired, np.mean([copy.acquired for copy in plain], axis=0))
     assert report.by_feature["scan"] == pytest.approx(np.mean([copy.by_feature["scan"] for copy in plain]), rel=1e-12)
     assert len(report.per_row) == len(X)
-    assert "completed in 4 copies" in repr(report)
+    assert f"completed in {len(plain)} copies" in repr(report)
 
 
 def test_the_bill_of_records_has_an_error_by_rubins_rules():
