@@ -244,7 +244,11 @@ class Predictor(ABC):
 
     def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the features on which labels depend: `used_features`, and columns that are prices of errors."""
-        names = {*self.error_columns(costs, unavailable), *self.used_features}
+        return self.used_with(self.error_columns(costs, unavailable))
+
+    def used_with(self, further: Iterable[str]) -> tuple[str, ...]:
+        """Return `used_features` and further ones, in the order of the columns."""
+        names = {*further, *self.used_features}
         return tuple(name for name in self.feature_names if name in names)
 
     def table_terms(

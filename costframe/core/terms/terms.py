@@ -17,7 +17,7 @@ from costframe.core.prices.limits import LIMITS, Limits, as_cap, names_of
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.terms.card import Card
-from costframe.core.terms.decision import Decision
+from costframe.core.terms.decision import Decision, error_columns
 from costframe.core.terms.values import as_number
 
 Known = Mapping[str, Any] | Iterable[str]
@@ -153,6 +153,11 @@ class Terms:
     def decision(self) -> Decision | None:
         """How rows get their classes; None if the predictor knows no classes."""
         return None if self.card.classes is None else Decision.of(self.card, self.costs.errors, self.unavailable)
+
+    @cached_property
+    def error_columns(self) -> tuple[str, ...]:
+        """Names of available columns that are prices of errors, which decide a label."""
+        return error_columns(self.card, self.costs.errors, self.unavailable)
 
     def check_hard(self, reason: str) -> None:
         """Refuse soft routing for a reason."""
