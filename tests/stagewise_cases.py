@@ -5,8 +5,9 @@ from bank_cases import COSTS, NAMES
 from scipy import sparse
 
 import costframe as cf
-from costframe.plugin import BankOutputs, LogisticLoss, PricedGroups, Rows, SoftmaxLoss, SquaredLoss
+from costframe.plugin import BankOutputs, LogisticLoss, PricedGroups, Rows, SquaredLoss
 from costframe.stagewise import BankRows, Evaluation, Pricing, RelaxedObjective, SoftTree, Topology
+from costframe.training.losses import SoftmaxLoss
 
 LOSSES = {"squared": SquaredLoss(), "logistic": LogisticLoss(), "softmax": SoftmaxLoss(3)}
 

@@ -10,10 +10,11 @@ from sklearn.base import clone
 import costframe as cf
 from costframe.choices.sentences import describe_model
 from costframe.core import machine
-from costframe.plugin import CostModelError, ParameterError, influence, score_named, with_labels
+from costframe.plugin import CostModelError, ParameterError
 from costframe.study.objective import BILL
 from costframe.study.path_points import choose_points
-from costframe.training.scoring import error_cost
+from costframe.training.influences import influence
+from costframe.training.scoring import error_cost, score_named, with_labels
 
 PRICES = {"a": 0.1, "amount": 0.0, "b": 0.2}
 BY_CLASS = {"ill": {"well": 9.0}, "well": {"ill": 1.0}}

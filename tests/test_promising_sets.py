@@ -12,9 +12,9 @@ import costframe as cf
 from costframe import StageTree
 from costframe.choices import BudgetSearch, Frontier
 from costframe.datasets import Dataset
-from costframe.plugin import score_named
 from costframe.study import promising_sets
 from costframe.study.fits_within_sets import FITS
+from costframe.training.scoring import score_named
 
 NAMES = tuple(f"dear{f}" for f in range(4)) + tuple(f"cheap{f}" for f in range(3))
 PRICES = {

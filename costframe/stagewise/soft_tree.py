@@ -6,7 +6,7 @@ A single answer is one node, Cronus a chain, CSTC a binary tree. Routing is soft
 from __future__ import annotations
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.learners.outputs import BankOutputs
@@ -56,11 +56,7 @@ class SoftTree:
     intercept: F8
     direction: F8
     threshold: F8
-    calibration: F8 = field()
-
-    @calibration.default
-    def _uncalibrated(self) -> F8:
-        return np.eye(1, 1 + self.intercept.shape[1]).repeat(len(self.intercept), axis=0)
+    calibration: F8 = field(default=Factory(lambda self: _uncalibrated(*self.intercept.shape), takes_self=True))
 
     @classmethod
     def chain(cls, weights: F8, intercept: F8, threshold: F8) -> SoftTree:
@@ -188,3 +184,7 @@ class SoftTree:
         tree = self.take(*self.topology.ending_at(node))  # all rows leave at this node
         tree.threshold[node] = 0.0
         return tree.without_idle_routes()
+
+
+def _uncalibrated(n_nodes: int, n_scores: int) -> F8:
+    return np.eye(1, 1 + n_scores).repeat(n_nodes, axis=0)

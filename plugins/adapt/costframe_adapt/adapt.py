@@ -9,8 +9,9 @@ from itertools import product
 import numpy as np
 from attrs import define, evolve, frozen
 
+from costframe import StageTree
 from costframe.gates import CHEAP, Candidate, ExpensiveModel, GatedPair, GatePoints, OperatingPoint, compose
-from costframe.plugin import F8, DeferredPath, PathPoint, StageTree, TrainingData, track
+from costframe.plugin import F8, DeferredPath, PathPoint, TrainingData, track
 from costframe.stagewise import blas_for
 from costframe.trees import AnnealedPath, Ensemble, Predicted, bin_rows
 from costframe_adapt.boosted_stage import fit_boosted_stage

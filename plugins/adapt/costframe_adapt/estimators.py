@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field
 
+from costframe import StageTree
 from costframe.gates import GatedClassifier, default_tradeoffs
-from costframe.plugin import F8, DeferredPath, StageTree, TrainingData
+from costframe.plugin import F8, DeferredPath, TrainingData
 from costframe.trees import scorer
 from costframe_adapt.adapt import sweep_grid, train_adapt, train_without_gate
 from costframe_adapt.judge import Judge

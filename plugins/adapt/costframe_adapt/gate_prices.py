@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from attrs import frozen
 
-from costframe.plugin import B1, F8, PriceArrays, Rows, WeakLearnerBank, exact_sum, price_rows, to_grid
+from costframe import WeakLearnerBank
+from costframe.plugin import B1, F8, PriceArrays, Rows, exact_sum, price_rows, to_grid
 from costframe.trees import LazyPrices, OncePrices, in_loss, once_prices
 from costframe_adapt.judge import Judge
 

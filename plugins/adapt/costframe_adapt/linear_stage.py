@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe import StageTree, WeakLearnerBank
 from costframe.gates import Candidate, GatedPair
-from costframe.plugin import F8, PricedGroups, StageTree, TrainingData, WeakLearnerBank
+from costframe.plugin import F8, PricedGroups, TrainingData
 from costframe.stagewise import find_bank, outputs_on
 from costframe_adapt.judge import Judge
 from costframe_adapt.linear import LinearPair, fit_pair, refit_pair

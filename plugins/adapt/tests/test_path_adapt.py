@@ -6,7 +6,7 @@ from adapt_cases import EVERY_PRICE, FEATURES, LINEAR, QUICK, expensive, table
 from sklearn.linear_model import LogisticRegression
 
 from costframe import CostframeError
-from costframe.plugin import score_named
+from costframe.training.scoring import score_named
 from costframe_adapt import AdaptClassifier
 
 pytestmark = pytest.mark.usefixtures("few_rounds")

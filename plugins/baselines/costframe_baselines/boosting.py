@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field
 
+from costframe import Predictor
 from costframe.plugin import (
     I8,
     CostAwareClassifier,
@@ -15,7 +16,6 @@ from costframe.plugin import (
     Loss,
     ParameterError,
     PathPoint,
-    Predictor,
     PriceArrays,
     Rows,
     TrainingData,

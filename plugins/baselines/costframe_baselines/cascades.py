@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 
-from costframe.plugin import F8, ParameterError, StageTree, TrainingData, check_number, resolve, shown, split_off
+from costframe import StageTree
+from costframe.plugin import F8, ParameterError, TrainingData, check_number, resolve, shown, split_off
 from costframe.stagewise import USUAL_RIDGE, GradedRanker, OverBank, TwoClassesOnly, blas_for
 from costframe_baselines.price_cascade import PriceCascade, train_by_price
 

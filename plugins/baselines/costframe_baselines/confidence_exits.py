@@ -8,19 +8,16 @@ from fractions import Fraction
 import numpy as np
 from attrs import define
 
+from costframe import CostModel, Predictor, Route, StageTree
 from costframe.plugin import (
     B1,
     F8,
     I8,
-    CostModel,
     FallbackRows,
     Gains,
-    Predictor,
     PriceArrays,
-    Route,
     Stage,
     StageStepper,
-    StageTree,
     Terms,
     apply_link,
     gains_of_answers,

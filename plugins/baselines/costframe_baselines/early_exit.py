@@ -11,20 +11,17 @@ from attrs import define, evolve, field, fields_dict
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from costframe import Answer, CostReport, Predictor, StageTree
 from costframe.adoption import check_model_classes, match_columns
 from costframe.plugin import (
     F8,
-    Answer,
     BankError,
     CostAwareClassifier,
-    CostReport,
     DataError,
     DeferredPath,
     ParameterError,
     PathPoint,
-    Predictor,
     Rows,
-    StageTree,
     TrainingData,
     check_queries,
     ndcg_at_5,

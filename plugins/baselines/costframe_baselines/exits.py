@@ -13,20 +13,8 @@ from typing import Any, Self
 import numpy as np
 from attrs import define, evolve
 
-from costframe.plugin import (
-    B1,
-    F8,
-    I8,
-    Answer,
-    Card,
-    Charges,
-    Ends,
-    Predictor,
-    StageTree,
-    Terms,
-    format_count,
-    sum_charges,
-)
+from costframe import Answer, Predictor, StageTree
+from costframe.plugin import B1, F8, I8, Card, Charges, Ends, Terms, format_count, sum_charges
 
 ScoresAt = Callable[[int, I8], F8]
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner

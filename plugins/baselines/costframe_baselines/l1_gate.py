@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from costframe import StageTree, WeakLearnerBank
 from costframe.gates import (
     CHEAP,
     EXPENSIVE,
@@ -33,9 +34,7 @@ from costframe.plugin import (
     ParameterError,
     PricedGroups,
     Rows,
-    StageTree,
     TrainingData,
-    WeakLearnerBank,
     check_choice,
     log_losses,
     resolve,

@@ -7,21 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from costframe import Answer, ExpectedCost, StageTree, WeakLearnerBank
 from costframe.gates import fit_linear, scores_of
 from costframe.plugin import (
     B1,
     F8,
     I8,
-    Answer,
     CostAwareClassifier,
     CostAwareEstimator,
     CostAwareRegressor,
-    ExpectedCost,
     Rows,
-    StageTree,
     TrainingData,
     Traits,
-    WeakLearnerBank,
     check_number,
     coarse,
     deal_folds,

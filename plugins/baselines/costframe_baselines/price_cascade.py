@@ -8,7 +8,8 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
-from costframe.plugin import B1, F8, LogisticLoss, ParameterError, Rows, StageTree, WeakLearnerBank, halves
+from costframe import StageTree, WeakLearnerBank
+from costframe.plugin import B1, F8, LogisticLoss, ParameterError, Rows, halves
 from costframe.stagewise import (
     BankRows,
     BankTask,

@@ -9,20 +9,8 @@ import numpy as np
 from attrs import define, evolve
 from numpy.typing import ArrayLike
 
-from costframe.plugin import (
-    B1,
-    F8,
-    I8,
-    Charges,
-    CostReport,
-    Ends,
-    ParameterError,
-    Predictor,
-    StageTree,
-    Terms,
-    apply_link,
-    check_queries,
-)
+from costframe import CostReport, Predictor, StageTree
+from costframe.plugin import B1, F8, I8, Charges, Ends, ParameterError, Terms, apply_link, check_queries
 from costframe_baselines.exits import EVERY_ROW, ExitPredictor
 
 _PLACE = 5  # of the row to which all others of a query are compared

@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import ArrayLike
 
+from costframe import StageTree
 from costframe.gates import read_tradeoffs
 from costframe.plugin import (
     F8,
@@ -18,7 +19,6 @@ from costframe.plugin import (
     DeferredPath,
     FitRows,
     ParameterError,
-    StageTree,
     TrainingData,
     by_partition,
     check_choice,

@@ -11,23 +11,20 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri, pdtrik
 
+from costframe import Answer, CostModel, StageTree, WeakLearnerBank
 from costframe.engine import Record
 from costframe.plugin import (
     B1,
     F8,
     I8,
     U8,
-    Answer,
-    CostModel,
     DeferredPath,
     PathCollector,
     PathPoint,
     PriceArrays,
     Rows,
-    StageTree,
     TrainingData,
     TreeTable,
-    WeakLearnerBank,
     check_call,
     dominated_duplicates,
     row_numbers,

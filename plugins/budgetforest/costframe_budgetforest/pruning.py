@@ -11,20 +11,9 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
+from costframe import Answer, StageTree
 from costframe.adoption import GivenColumns, GivenModel
-from costframe.plugin import (
-    B1,
-    F8,
-    TREE,
-    Answer,
-    DeferredPath,
-    ParameterError,
-    PathCollector,
-    Rows,
-    StageTree,
-    TrainingData,
-    TreeTable,
-)
+from costframe.plugin import B1, F8, TREE, DeferredPath, ParameterError, PathCollector, Rows, TrainingData, TreeTable
 from costframe.trees import Predicted
 from costframe_budgetforest.engine import count_labels, inherit_shares
 from costframe_budgetforest.forest import Forest, HeldOutScorer

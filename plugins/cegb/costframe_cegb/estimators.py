@@ -7,14 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.plugin import (
-    CostAwareClassifier,
-    CostAwareRegressor,
-    ParameterError,
-    StageTree,
-    TrainingData,
-    check_flag,
-)
+from costframe import StageTree
+from costframe.plugin import CostAwareClassifier, CostAwareRegressor, ParameterError, TrainingData, check_flag
 from costframe.trees import AnnealedPath, Annealing, BoostedEstimator, BoostedRanker, Paper, TreeSettings
 from costframe_cegb.cegb import anneal_cegb, train_cegb
 from costframe_cegb.monotone import read_signs

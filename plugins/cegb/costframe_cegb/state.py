@@ -8,17 +8,8 @@ from hashlib import blake2b
 import numpy as np
 from attrs import define, evolve
 
-from costframe.plugin import (
-    Categories,
-    CostModelError,
-    DataError,
-    Loss,
-    ParameterError,
-    Rows,
-    TrainingData,
-    WeakLearnerBank,
-    shown,
-)
+from costframe import WeakLearnerBank
+from costframe.plugin import Categories, CostModelError, DataError, Loss, ParameterError, Rows, TrainingData, shown
 from costframe.trees import Boosted, LazyPrices, TreeSettings
 
 __all__ = ["State", "WarmStart", "unpaid_prices"]

@@ -12,18 +12,8 @@ from collections.abc import Collection
 import numpy as np
 from attrs import evolve
 
-from costframe.plugin import (
-    F8,
-    LogisticLoss,
-    PointwiseLoss,
-    PricedGroups,
-    Rows,
-    StageTree,
-    WeakLearnerBank,
-    coarse,
-    halves,
-    sample_by_hash,
-)
+from costframe import StageTree, WeakLearnerBank
+from costframe.plugin import F8, LogisticLoss, PointwiseLoss, PricedGroups, Rows, coarse, halves, sample_by_hash
 from costframe.stagewise import (
     MOST_LEARNERS,
     BankRows,

@@ -6,15 +6,8 @@ from typing import Any, ClassVar
 
 from attrs import define, evolve, field
 
-from costframe.plugin import (
-    CostAwareClassifier,
-    CostAwareRegressor,
-    StageTree,
-    TrainingData,
-    check_flag,
-    resolve,
-    split_off,
-)
+from costframe import StageTree
+from costframe.plugin import CostAwareClassifier, CostAwareRegressor, TrainingData, check_flag, resolve, split_off
 from costframe.stagewise import (
     USUAL_RIDGE,
     GradedRanker,

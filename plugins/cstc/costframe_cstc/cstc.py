@@ -11,7 +11,8 @@ from collections.abc import Collection
 import numpy as np
 from attrs import evolve
 
-from costframe.plugin import Rows, SquaredLoss, StageTree, WeakLearnerBank, halves, loss_for, sample_by_hash
+from costframe import StageTree, WeakLearnerBank
+from costframe.plugin import Rows, SquaredLoss, halves, loss_for, sample_by_hash
 from costframe.stagewise import (
     MOST_LEARNERS,
     BankTask,

@@ -6,12 +6,12 @@ from typing import Any
 
 from attrs import define, field
 
+from costframe import StageTree
 from costframe.plugin import (
     CostAwareClassifier,
     CostAwareRanker,
     CostAwareRegressor,
     DataError,
-    StageTree,
     TrainingData,
     check_choice,
     check_flag,

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 from attrs import define, evolve, field
 
+from costframe import StageTree
 from costframe.plugin import (
     CostAwareClassifier,
     CostAwareRanker,
     CostAwareRegressor,
     ParameterError,
-    StageTree,
     TrainingData,
     check_flag,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from costframe.plugin import Loss, StageTree, TrainingData
+from costframe import StageTree
+from costframe.plugin import Loss, TrainingData
 from costframe.trees import (
     AnnealedPath,
     Annealing,

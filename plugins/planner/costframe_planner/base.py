@@ -9,8 +9,9 @@ from attrs import frozen
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 
+from costframe import Predictor
 from costframe.adoption import CallableModel, describe_error, fit_copy, is_unfitted, labels_for, require_probabilities
-from costframe.plugin import F8, I8, DataError, ParameterError, Predictor, Rows, TrainingData
+from costframe.plugin import F8, I8, DataError, ParameterError, Rows, TrainingData
 
 _ROUNDED = 1e-3  # rounding error allowed for probabilities beyond 0 and 1
 

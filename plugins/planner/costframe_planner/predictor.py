@@ -13,10 +13,10 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from costframe import Answer, WeakLearnerBank
 from costframe.plugin import (
     F8,
     I8,
-    Answer,
     OpaqueLearner,
     PlannedPredictor,
     Rows,
@@ -24,7 +24,6 @@ from costframe.plugin import (
     Stop,
     TrainingData,
     TreeTable,
-    WeakLearnerBank,
     least_rows,
 )
 from costframe.trees import ManyFolds

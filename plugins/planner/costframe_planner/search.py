@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from costframe.plugin import F8, CostframeError, Rows
+from costframe import CostframeError
+from costframe.plugin import F8, Rows
 from costframe.sets import SetArchive
 from costframe.trees import Scorer, boost_folds
 from costframe_planner.problem import Problem

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.plugin import F8, I8, Answer, DataError, TreeTable, run_parallel
+from costframe import Answer
+from costframe.plugin import F8, I8, DataError, TreeTable, run_parallel
 from costframe.trees import BinnedData, BoostedFolds, TreeSettings, boost_folds
 from costframe_planner.base import Base
 from costframe_planner.problem import Problem
