@@ -101,7 +101,7 @@ def _model_names(names: Sequence[str]) -> list[str]:
         raise ParameterError(f"points: expected distinct names, {quote_names(twice)} is of several")
     alike = Counter(map(str.lower, names))
     plain = [name.isascii() and is_plain(name.lower()) and alike[name.lower()] == 1 for name in names]
-    return [f"{name if own else file_name(name)}.model" for name, own in zip(names, plain, strict=True)]
+    return [f"{name if fits else file_name(name)}.model" for name, fits in zip(names, plain, strict=True)]
 
 
 def _differs(path: Path, content: bytes) -> bool:

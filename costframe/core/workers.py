@@ -61,9 +61,9 @@ class Workers(ABC):
         """Add up a count of each worker."""
         return int(self.sum(np.array([count], np.int64))[0])
 
-    def any(self, found: Any) -> bool:
+    def any(self, flags: Any) -> bool:
         """Return whether it is true on any worker."""
-        return self.count_all(int(np.any(found))) > 0
+        return self.count_all(int(np.any(flags))) > 0
 
     def largest(self, value: float) -> float:
         """Return the largest of the workers' numbers >= 0, or NaN if one has NaN."""

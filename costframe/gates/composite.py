@@ -90,8 +90,8 @@ def compose(pair: GatedPair, point: OperatingPoint, expensive: StageTree) -> Sta
 
 def mix_predictions(cheap: F8, expensive: F8, goes_on: B1) -> F8:
     """Return a composite's probabilities, (n,) or (n, M): of `expensive` for rows that go on, else of scores (n, K)."""
-    own = squeeze(apply_link("sigmoid" if cheap.shape[1] == 1 else "softmax", cheap))
-    return np.where(goes_on if own.ndim == 1 else goes_on[:, np.newaxis], expensive, own)
+    predictions = squeeze(apply_link("sigmoid" if cheap.shape[1] == 1 else "softmax", cheap))
+    return np.where(goes_on if predictions.ndim == 1 else goes_on[:, np.newaxis], expensive, predictions)
 
 
 def stack(

@@ -84,8 +84,8 @@ def default_tradeoffs(held: Rows, expensive: ModelOutputs, prices: PriceArrays) 
     loss = float(-share @ np.log(share))
     if not (cost > 0 and loss > 0):
         return np.zeros(1)
-    each = prices.alone
-    high = np.clip(0.3 * cost / each[each > 0].min(initial=cost), *_HIGHEST)
+    alone = prices.alone
+    high = np.clip(0.3 * cost / alone[alone > 0].min(initial=cost), *_HIGHEST)
     return np.geomspace(high, _LOWEST, _LEVELS) * (loss / cost)
 
 

@@ -43,13 +43,13 @@ class GatedPair:
         answer = cls._only_answer(cheap)
         if gate is None:
             return cls(cheap.bank, answer.weights, answer.intercept, np.zeros(len(cheap.bank)), 0.0)
-        own, (n_cheap, n_gate) = cls._only_answer(gate), (len(cheap.bank), len(gate.bank))
+        gating, (n_cheap, n_gate) = cls._only_answer(gate), (len(cheap.bank), len(gate.bank))
         return cls(
             WeakLearnerBank.concatenate([cheap.bank, gate.bank]),
             np.vstack([answer.weights, np.zeros((n_gate, len(answer.intercept)))]),
             answer.intercept,
-            np.append(np.zeros(n_cheap), own.weights[:, 0]),
-            float(own.intercept[0]),
+            np.append(np.zeros(n_cheap), gating.weights[:, 0]),
+            float(gating.intercept[0]),
         )
 
     @staticmethod

@@ -104,7 +104,7 @@ class SetArchive:
         self._descend()
         most += len(self.found)
         while len(self.found) < most:
-            waiting = [each.features for each in self.front() if each.features not in opened]
+            waiting = [candidate.features for candidate in self.front() if candidate.features not in opened]
             if not waiting:
                 return
             for features in waiting:
@@ -135,12 +135,15 @@ class SetArchive:
         self.try_sets(frozenset(pair) for pair in combinations(by_bill[:_PAIRED], 2))
         promising = dict.fromkeys([*by_bill[:_PROMISING], *by_loss[:_PROMISING]])
         for merit in (lambda _, new: -new.bill, self._worth):
-            here = empty
+            current = empty
             for _ in range(min(_LONGEST, len(promising))):
-                more = [here.features | {f} for f in promising if f not in here.features]
+                more = [current.features | {f} for f in promising if f not in current.features]
                 self.try_sets(more)
-                here = max((self.found[each] for each in more), key=partial(merit, here))
-        return [each.features for each in sorted(self.found.values(), key=lambda one: (one.bill, one.cost))][:count]
+                current = max((self.found[candidate] for candidate in more), key=partial(merit, current))
+        return [
+            candidate.features
+            for candidate in sorted(self.found.values(), key=lambda candidate: (candidate.bill, candidate.cost))
+        ][:count]
 
     def _by_gain_per_cost(self) -> list[int]:
         """List all features by their gain per cost in the fit on all of them."""
@@ -148,9 +151,9 @@ class SetArchive:
         order: list[int] = np.argsort(-np.diagonal(self.gain) / price, kind="stable").tolist()
         return order
 
-    def _worth(self, here: FeatureSet, new: FeatureSet) -> float:
+    def _worth(self, current: FeatureSet, new: FeatureSet) -> float:
         """Return the decrease of the loss per price."""
-        return (here.loss - new.loss) / ((new.cost - here.cost) / self.prices.full + _COARSE_FLOOR)
+        return (current.loss - new.loss) / ((new.cost - current.cost) / self.prices.full + _COARSE_FLOOR)
 
     def front(self) -> list[FeatureSet]:
         """List the non-dominated sets by loss and cost, by ascending cost."""
@@ -201,7 +204,7 @@ class SetArchive:
 
     def try_sets(self, sets: Iterable[frozenset[int]]) -> None:
         """Fit on each set that was not tried before."""
-        fresh = [each for each in dict.fromkeys(sets) if each not in self.found]
+        fresh = [features for features in dict.fromkeys(sets) if features not in self.found]
 
         def fit(features: frozenset[int]) -> tuple[FeatureSet, F8, F8 | None]:
             columns = np.array(sorted(features), np.int64)
@@ -212,12 +215,16 @@ class SetArchive:
             if self.error_costs is not None:
                 bill += float(np.average(self.error_costs(scores), weights=self.rows.weight[judged]))
             gains = np.diagonal(fitted.gain).copy()
-            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains, bill, -fitted.loss)
-            return found, scores, fitted.gain if len(features) == len(self.gain) else None  # its size is quadratic
+            fitted_set = FeatureSet(
+                features, self.prices.of_set(features), fitted.loss, losses, gains, bill, -fitted.loss
+            )
+            return fitted_set, scores, fitted.gain if len(features) == len(self.gain) else None  # its size is quadratic
 
-        for found, scores, gain in run_parallel(fit, fresh, self.n_threads):
+        for fitted_set, scores, gain in run_parallel(fit, fresh, self.n_threads):
             # here, as scikit-learn's scores know no threads
-            self.found[found.features] = found if self.score is None else evolve(found, score=self.score(scores))
+            self.found[fitted_set.features] = (
+                fitted_set if self.score is None else evolve(fitted_set, score=self.score(scores))
+            )
             if gain is not None:
                 self.gain = gain
 

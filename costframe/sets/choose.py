@@ -16,7 +16,7 @@ def choose_spread(archive: SetArchive, count: int) -> list[frozenset[int]]:
     The distance of two sets is their difference in loss, as a share of the possible gain, and in the logarithm of cost.
     """
     front = archive.front()
-    loss, cost = (np.array([getattr(each, name) for each in front]) for name in ("loss", "cost"))
+    loss, cost = (np.array([getattr(candidate, name) for candidate in front]) for name in ("loss", "cost"))
     full = archive.prices.full
     place = np.stack(
         [
@@ -26,10 +26,10 @@ def choose_spread(archive: SetArchive, count: int) -> list[frozenset[int]]:
         axis=1,
     )
     everything = frozenset(range(len(archive.prices.cost)))
-    kept, left = [0], list(range(1, len(front)))
-    while len(kept) < count - 1 and left:
-        far = [min(np.abs(place[one] - place[other]).sum() for other in kept) for one in left]
-        if max(far) < _LEAST_APART:
+    chosen, left = [0], list(range(1, len(front)))
+    while len(chosen) < count - 1 and left:
+        distances = [min(np.abs(place[candidate] - place[other]).sum() for other in chosen) for candidate in left]
+        if max(distances) < _LEAST_APART:
             break
-        kept.append(left.pop(int(np.argmax(far))))
-    return list(dict.fromkeys([frozenset(), *(front[each].features for each in sorted(kept)), everything]))
+        chosen.append(left.pop(int(np.argmax(distances))))
+    return list(dict.fromkeys([frozenset(), *(front[number].features for number in sorted(chosen)), everything]))

@@ -32,9 +32,9 @@ def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
         return None
     rows = sample_by_hash(rows, data, _MOST_ROWS)
     settings = evolve(_TREES, min_samples_leaf=max(_FEWEST, len(rows) // _SHARE), n_threads=n_threads)
-    _, fold, half = deal_folds(rows, data, _FOLDS)
+    _, fold, halves = deal_folds(rows, data, _FOLDS)
     judged = tuple(range(_JUDGED if len(rows) <= _FEW_ROWS else 1))
     binned, loss = bin_rows(rows, settings, data.categorical), loss_for(data.n_classes)
-    archive = SetArchive(binned, rows, loss, fold, half, judged, prices, settings, n_threads)
+    archive = SetArchive(binned, rows, loss, fold, halves, judged, prices, settings, n_threads)
     archive.search(_SETS)
     return archive

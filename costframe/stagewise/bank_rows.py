@@ -70,8 +70,8 @@ class BankRows:
     def take(self, chosen: B1) -> BankRows:
         """Keep some rows, bool (n,)."""
         some = self.loss_weight[chosen]
-        kept = self.outputs.rows(chosen), self.target[chosen], self.weight[chosen]
-        return BankRows(*kept, some / exact_sum(some))
+        columns = self.outputs.rows(chosen), self.target[chosen], self.weight[chosen]
+        return BankRows(*columns, some / exact_sum(some))
 
     def times(self, weights: F8) -> F8:
         """Return H B: float64 (n, M) for weights (C, M)."""

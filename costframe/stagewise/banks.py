@@ -54,19 +54,19 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
             name = data.feature_names[int(data.categorical.argmax())]
             raise ParameterError(f"bank: 'columns' are numbers, and column {name!r} has categories; use 'boosted'")
         return _columns(data)
-    found = _model(bank)
-    found = found.bank if isinstance(found, StageTree) else found
-    if not isinstance(found, WeakLearnerBank):
+    model = _model(bank)
+    model = model.bank if isinstance(model, StageTree) else model
+    if not isinstance(model, WeakLearnerBank):
         raise ParameterError(
             "bank: expected 'boosted', 'columns', a WeakLearnerBank, a StageTree as of cf.adopt, or a fitted estimator "
             f"of costframe, got {_shown(bank)}"
         )
-    if not len(found):
+    if not len(model):
         raise ParameterError("bank: expected at least one learner, it has none")
-    for name, labels in found.categories.items():
+    for name, labels in model.categories.items():
         if data.categories.get(name, labels) != labels:
             raise DataError(f"bank: has other labels of {name!r} than X; give X with those of the bank")
-    return match_columns(found, data.feature_names)
+    return match_columns(model, data.feature_names)
 
 
 def _model(bank: Any) -> Any:
@@ -95,10 +95,10 @@ def ensemble_weights(given: Any, bank: WeakLearnerBank) -> F8 | None:
         answer = answer.divided()
         if answer.blends:
             return None
-        found = np.zeros(int(bank.widths.sum()))
+        weights = np.zeros(int(bank.widths.sum()))
         owner = np.repeat(np.arange(len(bank)), bank.widths)
-        found[np.isin(owner, answer.learners)] = answer.weights[:, 0]
-        return found
+        weights[np.isin(owner, answer.learners)] = answer.weights[:, 0]
+        return weights
     return np.ones(len(bank)) if (bank.kind == TREE).all() and (bank.widths == 1).all() else None
 
 
@@ -141,9 +141,9 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
 def _columns(data: TrainingData) -> WeakLearnerBank:
     """Return all columns as a bank, sorted by name; the mean replaces missing values."""
     rows = data.train
-    there = np.isfinite(rows.X)
-    total = sum_over_rows(there.astype(np.float64), rows.weight)
-    sums = sum_over_rows(np.where(there, rows.X, 0.0), rows.weight)
+    known = np.isfinite(rows.X)
+    total = sum_over_rows(known.astype(np.float64), rows.weight)
+    sums = sum_over_rows(np.where(known, rows.X, 0.0), rows.weight)
     fill = np.divide(sums, total, out=sums * 0, where=total > 0)
     dominated, names = dominated_duplicates(rows.X, data.prices), data.feature_names
     read = sorted(np.flatnonzero(~dominated).tolist(), key=names.__getitem__)

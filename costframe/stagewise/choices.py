@@ -46,8 +46,8 @@ def pick(
 
     def changed(at: S, values: Mapping[str, float]) -> S:
         changes: dict[str, Any] = dict(values)
-        found: S = evolve(at, **changes)  # type: ignore[misc]
-        return found
+        moved: S = evolve(at, **changes)  # type: ignore[misc]
+        return moved
 
     if not grid:
         return settings

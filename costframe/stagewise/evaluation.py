@@ -83,10 +83,10 @@ class Evaluation:
 
     def losses(self, tree: SoftTree) -> F8:
         """Return the loss of each exit's answer, times the row's weight: float64 (n, K), zero without an exit."""
-        answers, found = tree.answers(tree.scores(self.rows)), np.zeros((len(self.rows.target), len(tree)))
+        answers, losses = tree.answers(tree.scores(self.rows)), np.zeros((len(self.rows.target), len(tree)))
         for node in np.flatnonzero(tree.topology.has_exit):
-            found[:, node] = self.rows.loss_weight * self.loss.value(answers[:, node], self.rows.target)
-        return found
+            losses[:, node] = self.rows.loss_weight * self.loss.value(answers[:, node], self.rows.target)
+        return losses
 
     def costs(self, tree: SoftTree) -> F8:
         """Return the cost that each node adds for each row that reaches it: float64 (n, K)."""
@@ -136,8 +136,8 @@ class Evaluation:
     def error(self, difference: F8) -> float:
         """Return the standard error of a sum over rows of their parts in a mean, float64 (n,)."""
         counts, size = self.counts, int(np.frexp(np.abs(difference).max(initial=0.0))[1])
-        each = np.ldexp(difference, -size)  # squares of huge costs overflow
-        squares, total = float((np.square(each) / counts).sum()), float(each.sum())
+        scaled = np.ldexp(difference, -size)  # squares of huge costs overflow
+        squares, total = float((np.square(scaled) / counts).sum()), float(scaled.sum())
         return float(np.ldexp(np.sqrt(max(squares - total**2 / float(counts.sum()), 0.0)), size))
 
     @cached_property

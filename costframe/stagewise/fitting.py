@@ -55,9 +55,9 @@ def prune_groups(normal: NormalEquations, groups: PricedGroups, weights: F8, rid
         fit.remove(gone)
     if len(fit.support) == len(support):
         return weights
-    found = np.zeros_like(weights)
-    found[fit.support] = normal.columns(fit.support).solve(np.full(len(fit.support), ridge))
-    return found
+    solution = np.zeros_like(weights)
+    solution[fit.support] = normal.columns(fit.support).solve(np.full(len(fit.support), ridge))
+    return solution
 
 
 def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> I8 | None:
@@ -165,8 +165,8 @@ def _fit_best(normal: NormalEquations, prices: SampledPrices, supports: Sequence
     return min([*candidates, np.zeros(normal.right.shape)], key=objective)
 
 
-def fit_ridge(normal: NormalEquations, kept: B1, ridge: float) -> F8:
+def fit_ridge(normal: NormalEquations, chosen: B1, ridge: float) -> F8:
     """Fit by ridge on a support; zero elsewhere."""
-    weights, support = np.zeros(normal.right.shape), np.flatnonzero(kept)
+    weights, support = np.zeros(normal.right.shape), np.flatnonzero(chosen)
     weights[support] = normal.columns(support).solve(np.full(len(support), ridge))
     return weights

@@ -26,8 +26,8 @@ def solve_scaled(matrix: F8, right: F8, penalty: F8 | None = None) -> F8:
     if not len(matrix):
         return np.zeros_like(right)
     factor, unit = _factor(matrix, penalty)
-    found, _ = dpotrs(factor, unit[:, np.newaxis] * right, lower=1, overwrite_b=1)
-    return np.ascontiguousarray(unit[:, np.newaxis] * found)
+    solution, _ = dpotrs(factor, unit[:, np.newaxis] * right, lower=1, overwrite_b=1)
+    return np.ascontiguousarray(unit[:, np.newaxis] * solution)
 
 
 def invert(matrix: F8, ridge: float) -> F8:
@@ -93,9 +93,9 @@ class ShrinkingInverse:
     def _lost_but_few(self, gone: I8) -> float:
         """Fit the few others directly: a fit lowers loss + ridge by 1/2 tr b' r from that of zero weights."""
         left = np.delete(self.support, gone)
-        there = float((self.weights * self._right[self.support]).sum())
+        decrease = float((self.weights * self._right[self.support]).sum())
         few, penalty = self._matrix[np.ix_(left, left)], np.full(len(left), self._ridge)
-        return 0.5 * (there - float((solve_scaled(few, self._right[left], penalty) * self._right[left]).sum()))
+        return 0.5 * (decrease - float((solve_scaled(few, self._right[left], penalty) * self._right[left]).sum()))
 
     def remove(self, gone: I8) -> None:
         """Remove unknowns, by their places in the support."""

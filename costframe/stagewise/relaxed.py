@@ -198,8 +198,8 @@ def fit_relaxed(
     normal, total = NormalEquations.of(rows.outputs, rows.target, come), float(come.sum())
     varying, weights = np.flatnonzero(normal.varies), np.zeros(normal.right.shape)
     if len(varying):
-        here = groups.restrict(varying).times(1.0 / total)  # the loss is a mean over the rows that reach the stage
-        weights[varying] = relax(normal.columns(varying), here, l1 / total, bought, reach)
+        reached = groups.restrict(varying).times(1.0 / total)  # the loss is a mean over the rows that reach the stage
+        weights[varying] = relax(normal.columns(varying), reached, l1 / total, bought, reach)
     return WeightedSum(weights, normal.intercept(weights))
 
 

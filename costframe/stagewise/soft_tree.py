@@ -138,10 +138,10 @@ class SoftTree:
         return self._with_node(node, np.outer(weights, first), 0.0 * first, first, threshold)
 
     def _with_node(self, node: int, weights: F8, intercept: F8, direction: F8, threshold: float) -> SoftTree:
-        found = self.take(self.topology, np.arange(len(self)))
-        found.weights[node], found.intercept[node], found.direction[node] = weights, intercept, direction
-        found.threshold[node] = threshold
-        return found
+        changed = self.take(self.topology, np.arange(len(self)))
+        changed.weights[node], changed.intercept[node], changed.direction[node] = weights, intercept, direction
+        changed.threshold[node] = threshold
+        return changed
 
     def coarse(self) -> SoftTree:
         """Round weights, constants and thresholds to a few digits, for the start of a descent."""

@@ -32,17 +32,17 @@ def best_thresholds(topology: Topology, scores: F8, at_exit: F8, on_arrival: F8,
     float64 (K,)
         -inf sends all rows up, inf all down. A finite threshold that moved lies between two scores.
     """
-    found = threshold.copy()
+    chosen = threshold.copy()
     for _ in range(_TURNS):
-        before = found.copy()
+        before = chosen.copy()
         for node in np.flatnonzero(topology.routes)[::-1].tolist():
-            flow = Flow.hard(topology, scores, found)
+            flow = Flow.hard(topology, scores, chosen)
             inside = flow.passes[:, node] > 0
             more = flow.payment_difference(node, at_exit, on_arrival)[inside]
-            found[node] = best_threshold(scores[inside, node], more, found[node])
-        if (found == before).all():
+            chosen[node] = best_threshold(scores[inside, node], more, chosen[node])
+        if (chosen == before).all():
             break
-    return found
+    return chosen
 
 
 def best_threshold(scores: F8, more: F8, now: float) -> float:

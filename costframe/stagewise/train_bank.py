@@ -81,8 +81,8 @@ def train_bank(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    own = column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
-    names = own if feature_names is None else as_feature_names(feature_names)
+    usual = column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
+    names = usual if feature_names is None else as_feature_names(feature_names)
     columns = find_categorical(categorical_features, X, names)
     rows = _read_rows(as_rows(X, names, columns.categories), y, sample_weight, loss)
     columns.check(rows.X, "X")

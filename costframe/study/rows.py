@@ -175,8 +175,8 @@ class StudyRows:
             )
         y = np.concatenate([np.asarray(self.y), np.asarray(other.y)])
         qid, groups = (
-            None if own is None else np.concatenate([np.asarray(own), np.asarray(others)])
-            for own, others in ((self.qid, other.qid), (self.groups, other.groups))
+            None if numbers is None else np.concatenate([np.asarray(numbers), np.asarray(others)])
+            for numbers, others in ((self.qid, other.qid), (self.groups, other.groups))
         )
         return StudyRows(_stack(self.X, other.X), y, weight, qid, groups)
 

@@ -73,8 +73,8 @@ class Traits:
     @classmethod
     def of(cls, kind: object) -> Traits:
         """Return those of an estimator or its class; the usual ones for a class that has none."""
-        found = getattr(kind, "traits", None)
-        return found if isinstance(found, Traits) else cls()
+        traits = getattr(kind, "traits", None)
+        return traits if isinstance(traits, Traits) else cls()
 
 
 @frozen(eq=False)
@@ -199,15 +199,15 @@ class TrainingData:
         """
         if self.valid is None:
             return self.train
-        one, other = both = self.train, self.valid
-        for name, known, missing in (("qid_val", "qid", other), ("qid", "qid_val", one)):
-            if missing.qid is None and (one.qid is not None or other.qid is not None):
+        train, other = both = self.train, self.valid
+        for name, known, missing in (("qid_val", "qid", other), ("qid", "qid_val", train)):
+            if missing.qid is None and (train.qid is not None or other.qid is not None):
                 raise DataError(f"{name}: expected the query of each row, as for {known}, got None")
         queries = None
-        if one.qid is not None and other.qid is not None:
-            queries = np.concatenate([one.qid, other.qid + one.qid.max(initial=-1) + 1])
+        if train.qid is not None and other.qid is not None:
+            queries = np.concatenate([train.qid, other.qid + train.qid.max(initial=-1) + 1])
         X, y, weight = (np.concatenate([getattr(rows, name) for rows in both]) for name in ("X", "y", "weight"))
-        return evolve(one, X=X, y=y, weight=weight, qid=queries)
+        return evolve(train, X=X, y=y, weight=weight, qid=queries)
 
     def reading_only(self, columns: Sequence[int]) -> TrainingData:
         """Return the same data with all other columns constant, so that a model trained on it never reads these.

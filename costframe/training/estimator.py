@@ -78,19 +78,19 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         try:
             if len(labels):  # a worker may have none
                 check_classification_targets(labels)
-            found, codes = np.unique(labels, return_inverse=True)
+            classes, codes = np.unique(labels, return_inverse=True)
         except (TypeError, ValueError) as error:
             raise DataError(f"{name}: expected classes of one kind: {error}") from None
         if first:
-            known = self._workers.gather(found)
+            known = self._workers.gather(classes)
             self.classes_ = (
-                found if len(known) == 1 else np.unique(np.concatenate([each for each in known if len(each)]))
+                classes if len(known) == 1 else np.unique(np.concatenate([some for some in known if len(some)]))
             )
             if len(self.classes_) < 2:
                 raise DataError(f"{name}: expected at least two classes, got one class: {self.classes_.tolist()}")
             if len(known) == 1:
                 return np.asarray(codes, np.int64)
-        unknown = np.setdiff1d(found, self.classes_)
+        unknown = np.setdiff1d(classes, self.classes_)
         if len(unknown):
             raise DataError(f"{name}: has classes {unknown.tolist()} that the training labels do not have")
         return np.searchsorted(self.classes_, labels).astype(np.int64)
@@ -107,8 +107,8 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
                 balanced = counts.sum() / (np.count_nonzero(counts) * counts)
             return np.asarray(balanced[labels], np.float64)
         try:
-            each = compute_class_weight(class_weight, classes=self.classes_, y=self.classes_)
-            weights: F8 = np.asarray(each, np.float64)[labels]
+            class_weights = compute_class_weight(class_weight, classes=self.classes_, y=self.classes_)
+            weights: F8 = np.asarray(class_weights, np.float64)[labels]
         except (TypeError, ValueError) as error:
             raise ParameterError(f"class_weight: {printable(str(error))}") from None
         if not (np.isfinite(weights) & (weights > 0)).all():

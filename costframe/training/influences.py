@@ -103,15 +103,15 @@ def jackknife(score: Callable[[I8], float], kinds: I8, weight: F8, units: I8 | N
         left_out = chosen[:: max(2, 2 * PARTS * len(chosen) // len(rows))] if alike else chosen
         remaining = np.delete(rows, left_out)
         try:
-            lost = (whole - score(remaining)) * weight[remaining].sum() / total
+            decrease = (whole - score(remaining)) * weight[remaining].sum() / total
         except DataError:  # a class has no other row
             continue
         if alike:
-            moved[chosen] = lost * weight[chosen] / weight[left_out].sum()
+            moved[chosen] = decrease * weight[chosen] / weight[left_out].sum()
         else:
             assert units is not None  # noqa: S101 - see above
             first = chosen[np.unique(units[chosen], return_index=True)[1]]
-            moved[first] = lost * weight[first] / np.linalg.norm(weight[first])
+            moved[first] = decrease * weight[first] / np.linalg.norm(weight[first])
     return np.nan_to_num(moved)
 
 
@@ -163,7 +163,7 @@ def influence(
             labels_only = score.labels_only if isinstance(score, LibraryScore) else score is f1
             of_classes = score.of_classes if isinstance(score, LibraryScore) else True
             moved[rows] = jackknife(
-                lambda kept: score(y[rows[kept]], p[rows[kept]], None if weight is None else given[rows[kept]], None),
+                lambda at: score(y[rows[at]], p[rows[at]], None if weight is None else given[rows[at]], None),
                 group_alike(y[rows], p[rows], of_classes=of_classes, labels_only=labels_only),
                 given[rows],
                 None if units is None else units[rows],

@@ -52,10 +52,10 @@ class Standardized:
 
     def raw(self, weights: F8, n_columns: int) -> F8:
         """Turn weights of standardized columns into those of raw columns."""
-        found = np.zeros((len(weights), n_columns + 1))
-        found[:, self.chosen] = weights[:, :-1] / self.spread
-        found[:, -1] = weights[:, -1] - found[:, self.chosen] @ self.mean
-        return found
+        raw = np.zeros((len(weights), n_columns + 1))
+        raw[:, self.chosen] = weights[:, :-1] / self.spread
+        raw[:, -1] = weights[:, -1] - raw[:, self.chosen] @ self.mean
+        return raw
 
 
 @frozen(eq=False)
@@ -130,8 +130,8 @@ def fit_linear(H: F8, rows: Rows, n_classes: int, ridge: float) -> F8:
     few, mean = columns.columns(H), float(sum_over_rows(rows.y[:, np.newaxis], weight)[0])
     weighted = few * weight[:, np.newaxis]
     gram = sum_products(weighted, few) + ridge * np.eye(few.shape[1])
-    found = np.linalg.solve(gram, sum_products(weighted, (rows.y - mean)[:, np.newaxis]))
-    return columns.raw(np.append(found[:, 0], mean)[np.newaxis], H.shape[1])
+    slopes = np.linalg.solve(gram, sum_products(weighted, (rows.y - mean)[:, np.newaxis]))
+    return columns.raw(np.append(slopes[:, 0], mean)[np.newaxis], H.shape[1])
 
 
 def fit_near(inputs: F8, target: F8, weight: F8, start: F8, strength: float) -> F8:
@@ -192,6 +192,6 @@ def refine(
         return total, np.append(by_weight, sums[1:])
 
     begin = coarse(np.vstack([start[0] / unit[:, np.newaxis], start[1] + mean @ start[0]]).ravel())
-    found = minimize_smooth(value, begin, {"maxiter": _FEW_ROUNDS})
-    weights, constant = unpack(found.x if found.fun <= value(begin)[0] else begin)
+    solution = minimize_smooth(value, begin, {"maxiter": _FEW_ROUNDS})
+    weights, constant = unpack(solution.x if solution.fun <= value(begin)[0] else begin)
     return weights, constant - mean @ weights

@@ -128,8 +128,8 @@ class Predicting(RowReader):
         if asked:
             asked = self._check({name: value for name, value in asked.items() if name not in decide}) | decide
         with self._own_threads():
-            found: F8 = getattr(self.predictor_, method)(rows, **asked)
-        return found
+            answers: F8 = getattr(self.predictor_, method)(rows, **asked)
+        return answers
 
     def _own_threads(self) -> AbstractContextManager[None]:
         """Limit the threads to those that the estimator's `n_jobs` allows."""

@@ -77,9 +77,9 @@ def halves(rows: Rows, data: TrainingData) -> B1 | None:
     one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
     for apart in (rows, *one_by_one):  # by queries, or by rows if there are few queries
         numbers = row_numbers(apart, data)
-        half = np.asarray(numbers % np.uint64(2) == 1)
-        if _enough(apart, data, numbers, half):
-            return half
+        is_second = np.asarray(numbers % np.uint64(2) == 1)
+        if _enough(apart, data, numbers, is_second):
+            return is_second
     return None
 
 

@@ -60,7 +60,7 @@ class BinMapper:
     @cached_property
     def n_bins(self) -> I8:
         """Bins for values, without the missing bin, at least one: int64 (d,)."""
-        return np.array([len(each) for each in self.thresholds], np.int64)
+        return np.array([len(cuts) for cuts in self.thresholds], np.int64)
 
     @cached_property
     def has_categories(self) -> bool:
@@ -243,11 +243,11 @@ class BinnedData:
     @cached_property
     def splittable(self) -> B1:
         """Features that can split rows, not the constant ones: bool (d,)."""
-        found, single = self.mapper.n_bins > 1, np.flatnonzero(self.mapper.n_bins <= 1)
+        is_splittable, single = self.mapper.n_bins > 1, np.flatnonzero(self.mapper.n_bins <= 1)
         missing = np.array([np.count_nonzero(self.columns[feature] == MISSING_BIN) for feature in single], np.int64)
         missing = self.workers.sum(missing)
-        found[single] = (missing > 0) & (missing < self.total_rows)
-        return found
+        is_splittable[single] = (missing > 0) & (missing < self.total_rows)
+        return is_splittable
 
 
 def _as_table(X: ArrayLike, workers: Workers) -> NDArray[np.generic]:

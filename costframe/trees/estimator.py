@@ -128,11 +128,11 @@ class BoostedEstimator(CostAwareEstimator):
                 "X: the paper splits numbers only, and some columns are categorical, with recipe='paper'"
             )
         prices = data.prices
-        there = {
+        stated = {
             "once": prices.once.any(), "split": prices.split.any(), "learner": prices.learner, "reuse": prices.reuse,
             "resources": prices.resource_cost.any(),
         }  # fmt: skip
-        beyond = [name for name, some in there.items() if some and name not in self._paper.prices]
+        beyond = [name for name, some in stated.items() if some and name not in self._paper.prices]
         if beyond:
             raise ParameterError(f"costs: the paper has no prices of the kind {beyond[0]!r}, with recipe='paper'")
 

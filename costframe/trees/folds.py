@@ -77,8 +77,11 @@ class BoostedFolds:
         grown, start = self._grow()
         if grown is not None:
             nodes, values, sizes = grown
-            kept = sizes > 1  # leave out trees without splits
-            trees, outputs = as_tree_table(mapper, nodes[kept], values[kept], sizes[kept], columns), np.nonzero(kept)[1]
+            has_splits = sizes > 1  # leave out trees without splits
+            trees, outputs = (
+                as_tree_table(mapper, nodes[has_splits], values[has_splits], sizes[has_splits], columns),
+                np.nonzero(has_splits)[1],
+            )
         weights = np.zeros((len(outputs), len(intercept)))
         weights[np.arange(len(outputs)), outputs] = step
         if start is not None:

@@ -94,7 +94,7 @@ def _regress(data: BinnedData, rows: Rows, residual: F8, sides: FoldRows, settin
     nodes = np.empty((settings.n_estimators, n_nodes, 5), np.int64)
     values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
     mix, largest = np.ones(residual.shape[1]), np.ones(1)  # residuals are from -1 to 1
-    own = rows.weight, rows.repeats, *sides, settings.learning_rate, residual, mix, largest
+    fixed = rows.weight, rows.repeats, *sides, settings.learning_rate, residual, mix, largest
     cells = len(sides[0]) * data.bins.shape[1]
-    count = call_in_parts(lambda *some: engine.boost_many(*structs, *own, *some), (nodes, values, sizes), cells)
+    count = call_in_parts(lambda *some: engine.boost_many(*structs, *fixed, *some), (nodes, values, sizes), cells)
     return residual, (nodes[:count], values[:count], sizes[:count])

@@ -205,14 +205,14 @@ def scorer(scoring: Scoring) -> Scorer | None:
 def _of_all_workers(now: Predicted) -> tuple[NDArray[Any], F8, F8 | None, I8 | None]:
     """Return labels, predictions, uneven weights and queries of the rows of all workers."""
     rows = now.rows
-    here = rows.y, now.predictions, rows.uneven_weight, rows.qid
+    columns = rows.y, now.predictions, rows.uneven_weight, rows.qid
     if rows.workers.count == 1:
-        return here
-    y, predictions, weight, qid = zip(*rows.workers.gather(here), strict=True)
+        return columns
+    y, predictions, weight, qid = zip(*rows.workers.gather(columns), strict=True)
     queries = None
     if rows.qid is not None:  # each worker numbers its own
-        first = np.cumsum([0, *(each.max(initial=-1) + 1 for each in qid[:-1])])
-        queries = np.concatenate([each + begin for each, begin in zip(qid, first, strict=True)])
+        first = np.cumsum([0, *(numbers.max(initial=-1) + 1 for numbers in qid[:-1])])
+        queries = np.concatenate([numbers + begin for numbers, begin in zip(qid, first, strict=True)])
     weights = None if rows.uneven_weight is None else np.concatenate(weight)
     return np.concatenate(y), np.concatenate(predictions), weights, queries
 

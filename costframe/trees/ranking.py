@@ -213,8 +213,8 @@ class _PairsOfRows(_OfRows):
     """Pairwise logistic loss of given rows."""
 
     def _derivatives(self, ordered: F8) -> Derive:
-        each = ordered, self._grades, self._queries.counts
-        return lambda rows, *written: engine.pair_gradients(*(values[rows] for values in each), *written)
+        arrays = ordered, self._grades, self._queries.counts
+        return lambda rows, *written: engine.pair_gradients(*(values[rows] for values in arrays), *written)
 
     def _losses(self, ordered: F8) -> F8:
         losses = np.empty(len(self._queries))
@@ -238,8 +238,8 @@ class _LambdasOfRows(_OfRows):
         counts, spans = self._queries.counts, self._queries.spans
 
         def derive(rows: slice, starts: I8, gradient: F8, hessian: F8) -> None:
-            each = ordered[rows], self._gains[rows], counts[rows], spans[rows]
-            engine.lambda_gradients(*each, starts, self._discounts, gradient, hessian)
+            arrays = ordered[rows], self._gains[rows], counts[rows], spans[rows]
+            engine.lambda_gradients(*arrays, starts, self._discounts, gradient, hessian)
 
         return derive
 
@@ -249,9 +249,9 @@ class _LambdasOfRows(_OfRows):
 
     def _found(self, ordered: F8) -> F8:
         """Return discounted sums of gains of rows ranked by these scores: float64 (queries,)."""
-        found, queries = np.empty(len(self._queries)), self._queries
-        engine.discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, found)
-        return found
+        gains, queries = np.empty(len(self._queries)), self._queries
+        engine.discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, gains)
+        return gains
 
     def _unit(self) -> float:
         """Find the factor that makes the bound equal to the loss for constant scores.

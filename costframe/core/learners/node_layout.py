@@ -301,10 +301,10 @@ def layout_leaves(nodes: NodeLayout, X: F8, leaves: NDArray[np.int32]) -> None:
 def tree_leaves(trees: TreeTable, X: F8, n_jobs: int | None = None) -> NDArray[np.int32]:
     """Return each row's leaf in every tree: int32 (rows, trees), node numbers counted from the tree's root."""
     nodes = lay_out_nodes(trees, X.shape[1])
-    found = np.empty((len(X), len(trees)), np.int32)
+    leaves = np.empty((len(X), len(trees)), np.int32)
 
     def chunk(part: slice) -> None:
-        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), found[part])
+        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), leaves[part])
 
     over_chunks(chunk, len(X), n_jobs)
-    return trees.node_positions.astype(np.int32)[nodes.origin][found]
+    return trees.node_positions.astype(np.int32)[nodes.origin][leaves]

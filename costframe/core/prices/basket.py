@@ -44,10 +44,10 @@ def price_rows(prices: PriceArrays, acquired: B1, *, reuse: float = 0.0) -> F8:
 
 def weigh_flags(flags: B1, price: F8) -> F8:
     """Add up the prices of flags, bool (n, F), in their order: float64 (n,), each the same among any other rows."""
-    found = np.zeros(len(flags))
+    amount = np.zeros(len(flags))
     for f in np.flatnonzero(price):
-        found += np.where(flags[:, f], price[f], 0.0)
-    return found
+        amount += np.where(flags[:, f], price[f], 0.0)
+    return amount
 
 
 @frozen(eq=False, slots=False)
@@ -114,7 +114,7 @@ class SetPrices:
 
     def bundles(self) -> list[frozenset[int]]:
         """List the distinct sets of features that need a common resource."""
-        return list(dict.fromkeys(frozenset(np.flatnonzero(each).tolist()) for each in self.needs.T if each.any()))
+        return list(dict.fromkeys(frozenset(np.flatnonzero(of).tolist()) for of in self.needs.T if of.any()))
 
 
 def _sum_chosen(values: F8, chosen: B1) -> F8:

@@ -82,8 +82,8 @@ class CostModel:
         if not self.features:
             raise CostModelError("features: expected the price of at least one feature, got none")
         check_needs(self.features, self.resources)
-        own = {key: getattr(self, key) for key in ("split", "learner", "reuse")}
-        check_sum(own, self.features, self.resources)
+        settings = {key: getattr(self, key) for key in ("split", "learner", "reuse")}
+        check_sum(settings, self.features, self.resources)
         if self.errors is not None:
             object.__setattr__(self, "errors", ErrorPrices.of(self.errors))
             self._check_error_columns(self.errors.columns)

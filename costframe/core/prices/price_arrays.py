@@ -79,8 +79,8 @@ class PriceArrays:
         key = weight_unit.as_integer_ratio()  # a Fraction takes long to hash
         if key not in self._exact:
             learner, split = exact(self.learner) * weight_unit, self.comparisons[0] if self.split.any() else ZERO
-            found = ExactPrices.of(self.cost, self.resource_cost, learner, split, self.reuse)
-            self._exact[key] = found
+            prices = ExactPrices.of(self.cost, self.resource_cost, learner, split, self.reuse)
+            self._exact[key] = prices
         return self._exact[key]
 
     @cached_property
@@ -89,9 +89,9 @@ class PriceArrays:
 
         It takes d R bytes, and suits training; what predicts and prices uses `direct_needs`.
         """
-        found = self._needs_of(slice(0, len(self.names)))
-        found.setflags(write=False)
-        return found
+        needed = self._needs_of(slice(0, len(self.names)))
+        needed.setflags(write=False)
+        return needed
 
     @cached_property
     def needed(self) -> tuple[I8, I8]:
@@ -109,10 +109,10 @@ class PriceArrays:
     def _needs_of(self, columns: slice) -> B1:
         """Return the resources that some features need: bool (columns, R)."""
         numbers = range(*columns.indices(len(self.names)))
-        found = np.zeros((len(numbers), len(self.resource_cost)), np.bool_)
-        for row, f in zip(found, numbers, strict=True) if found.size else ():
+        needed = np.zeros((len(numbers), len(self.resource_cost)), np.bool_)
+        for row, f in zip(needed, numbers, strict=True) if needed.size else ():
             row[list(self.direct_needs.unpaid(f))] = True
-        return found
+        return needed
 
     def locate(self, names: Iterable[str], what: str) -> tuple[set[int], set[int]]:
         """Return the columns and the resources with these names; an `InquiryError` about `what` refuses others."""

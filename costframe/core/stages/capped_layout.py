@@ -123,5 +123,5 @@ class CappedRows(NamedTuple):
 
     def rows(self, part: slice | I8) -> CappedRows:
         """Return some rows; a view for a slice."""
-        some: list[Any] = [each[part] for each in self]
+        some: list[Any] = [array[part] for array in self]
         return CappedRows(*some)

@@ -104,8 +104,8 @@ class StageLayout:
     def _code_columns(self, begin: int, end: int) -> I8:
         """Return the code columns that the trees of some uses read, ascending."""
         nodes, trees = self.nodes, self.tree[begin:end][self.kind[begin:end] == TREE]
-        own = ranges(nodes.root[trees], nodes.sizes[trees].astype(np.int32))
-        tests = nodes.word[own[nodes.feature[own] >= 0]]
+        nodes_of_trees = ranges(nodes.root[trees], nodes.sizes[trees].astype(np.int32))
+        tests = nodes.word[nodes_of_trees[nodes.feature[nodes_of_trees] >= 0]]
         return np.flatnonzero(np.bincount((tests >> COLUMN_AT & COLUMN_BITS).astype(np.int64)))
 
     def opaque(self, use: int) -> OpaqueLearner:
@@ -174,7 +174,7 @@ def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
     table = table.remap_features(place_of)
     nodes = lay_out_nodes(table, len(used))
     kind, index = bank.kind[learner], bank.index[learner]
-    is_tree, is_column, is_opaque = (kind == each for each in (TREE, COLUMN, OPAQUE))
+    is_tree, is_column, is_opaque = (kind == code for code in (TREE, COLUMN, OPAQUE))
     place, fill, tree = np.zeros(len(kind), np.int64), np.zeros(len(kind)), np.searchsorted(trees, learner)
     place[is_tree] = nodes.root[tree[is_tree]]
     place[is_column], fill[is_column] = bank.column_feature[index[is_column]], bank.column_fill[index[is_column]]

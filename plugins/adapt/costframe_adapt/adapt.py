@@ -42,7 +42,7 @@ def train_adapt(judge: Judge) -> tuple[StageTree, list[float]]:
     objective: list[float] = []
     for _ in range(judge.settings.n_stages):
         stages = [fit_stage(judge, trees) for trees in judge.settings.trees or (None,)]
-        judge = judge.behind(min((found for found, _, _ in stages), key=judge.total))
+        judge = judge.behind(min((candidate for candidate, _, _ in stages), key=judge.total))
         objective += [value for _, values, _ in stages for value in values]
     return judge.expensive.tree, objective
 

@@ -67,7 +67,7 @@ class CheapModel:
     def best(cls, judge: Judge, trees: AdaptTrees, given: Ensemble | None = None) -> Self:
         """Boost a model with early stopping on held-out rows; take the given one if it is better there."""
         boosted, n_rounds = boost_cheap(judge.data, judge.binned, trees, judge.settings.tradeoff, judge.held)
-        looks = [_evaluate(judge, one) for one in (boosted.prefix(n_rounds), given) if one is not None]
+        looks = [_evaluate(judge, model) for model in (boosted.prefix(n_rounds), given) if model is not None]
         ensemble, candidate, running = min(looks, key=lambda look: judge.total(look[1]))
         return cls(ensemble, candidate, running, _out_of_fold(judge, trees, candidate, len(ensemble.rounds)))
 
@@ -91,7 +91,7 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
     # No tree splits on a column without values.
     X = np.where(read, rows.X, np.nan)
     binned = judge.binned.mapper.transform(X, n_threads=trees.n_threads)
-    fold, found = deal_folds(rows, data, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
+    fold, out_of_fold = deal_folds(rows, data, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
         inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         some = len(inside) > 0
@@ -104,8 +104,8 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
         rounds = evolve(trees, n_estimators=n_rounds if some else 0)
         ensemble, _ = boost_at_prices(few, loss, rounds, tree_grower(few, binned.take_rows(inside), trees), prices)
         scores = ensemble.finish(data.feature_names).decision_function(rows.X[outside])
-        found[outside] = scores.reshape(len(outside), loss.n_outputs)
-    return found
+        out_of_fold[outside] = scores.reshape(len(outside), loss.n_outputs)
+    return out_of_fold
 
 
 def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], float] | None) -> AnnealedPath:

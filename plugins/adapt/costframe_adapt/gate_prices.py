@@ -37,11 +37,11 @@ class GatePrices:
 
     def by_row_after(self, cheap: WeakLearnerBank) -> LazyPrices:
         """Return row-by-row prices after the features on each row's ways through the cheap model's trees."""
-        found, everyone = self.by_row(), np.arange(len(self.rows), dtype=np.int32)
+        split_prices, everyone = self.by_row(), np.arange(len(self.rows), dtype=np.int32)
         leaves = cheap.leaves(self.rows.X)
         for tree in range(len(cheap)):
-            found.charge_leaves(cheap.trees.restrict([tree]), np.ascontiguousarray(leaves[:, tree]), everyone)
-        return found
+            split_prices.charge_leaves(cheap.trees.restrict([tree]), np.ascontiguousarray(leaves[:, tree]), everyone)
+        return split_prices
 
     def once_after(self, cheap: WeakLearnerBank) -> OncePrices:
         """Return prices paid once; only rows that go on pay for features of the cheap model."""
@@ -51,15 +51,15 @@ class GatePrices:
         all_going = exact_sum(going)
         features = all_going - going @ self.read
         resources = all_going - going @ self._resources_read
-        found = once_prices(prices, self.rows, tradeoff=self.tradeoff)
+        split_prices = once_prices(prices, self.rows, tradeoff=self.tradeoff)
         bought = np.diff(cheap.F.indptr) > 0
         needed = prices.direct_needs.of_set(np.flatnonzero(bought))
-        own = in_loss(1.0, (stays + features) * prices.cost) + prices.once
-        found.feature_price = np.where(bought, features * prices.cost, own)
-        own = in_loss(1.0, (stays + resources) * prices.resource_cost)
-        found.resource_price = np.where(needed, resources * prices.resource_cost, own)
-        found.mark_paid(bought & (features * prices.cost == 0), needed & (resources * prices.resource_cost == 0))
-        return found
+        price = in_loss(1.0, (stays + features) * prices.cost) + prices.once
+        split_prices.feature_price = np.where(bought, features * prices.cost, price)
+        price = in_loss(1.0, (stays + resources) * prices.resource_cost)
+        split_prices.resource_price = np.where(needed, resources * prices.resource_cost, price)
+        split_prices.mark_paid(bought & (features * prices.cost == 0), needed & (resources * prices.resource_cost == 0))
+        return split_prices
 
     @property
     def _resources_read(self) -> B1:

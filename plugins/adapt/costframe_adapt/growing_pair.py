@@ -30,8 +30,8 @@ class GateLoss:
 
     def mean(self, y: ArrayLike, scores: F8, weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the cross-entropy."""
-        lost = np.logaddexp(0.0, scores[:, 0]) - np.asarray(y, np.float64) * scores[:, 0]
-        return float(np.average(lost, weights=None if weight is None else np.asarray(weight, np.float64)))
+        losses = np.logaddexp(0.0, scores[:, 0]) - np.asarray(y, np.float64) * scores[:, 0]
+        return float(np.average(losses, weights=None if weight is None else np.asarray(weight, np.float64)))
 
 
 @define(eq=False)

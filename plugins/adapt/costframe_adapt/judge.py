@@ -80,10 +80,10 @@ class Judge:
             point = curve.at(0.0) if pair.has_gate else curve.without_gate(one_way)
         else:
             point = curve.best(settings.tradeoff, settings.full_share)
-        found = Candidate(pair, train, held, accounts, curve, point)
+        candidate = Candidate(pair, train, held, accounts, curve, point)
         if self.record is not None:
-            self.record(found)
-        return found
+            self.record(candidate)
+        return candidate
 
     def total(self, candidate: Candidate) -> float:
         """Return loss + tradeoff * cost of a candidate on the held-out rows."""

@@ -122,16 +122,16 @@ def refit_pair(H: F8, problem: GateProblem, pair: LinearPair) -> LinearPair:
     pair : LinearPair
         A solution for these rows.
     """
-    kept, few = np.append(pair.used, H.shape[1]), H[:, pair.used]
+    used, few = np.append(pair.used, H.shape[1]), H[:, pair.used]
     problem = evolve(problem, full_share=None if (pair.q > 0).any() else 0.0)
     columns = Standardized.of(few, problem.weight)
     objective = LinearObjective(columns.columns(few), problem, GroupNorms.none(len(columns.chosen)), pair.q, REFIT)
-    weights = columns.weights(pair.weights[:, kept])
+    weights = columns.weights(pair.weights[:, used])
     if not objective.gated:
         weights[0] = 0.0
     refitted = evolve(pair, weights=minimize(objective, weights))
     spread = np.zeros_like(pair.weights)
-    spread[:, kept] = _in_units(refitted, columns, objective, few.shape[1]).weights
+    spread[:, used] = _in_units(refitted, columns, objective, few.shape[1]).weights
     return evolve(pair, weights=spread)
 
 

@@ -87,8 +87,8 @@ class LinearObjective:
         if self.gated:
             gate = expit(scores[0])
             slope[0], curvature[0] = share * (gate - self.q), share * gate * (1 - gate)
-        kept = share * (1 - self.q)
-        slope[1:], curvature[1:] = (kept * part for part in log_loss_slopes(self.problem.y, scores[1:]))
+        staying = share * (1 - self.q)
+        slope[1:], curvature[1:] = (staying * part for part in log_loss_slopes(self.problem.y, scores[1:]))
         return slope, curvature
 
     def accuracy(self, scores: F8) -> float:

@@ -76,22 +76,22 @@ def fit_linear_stage(
         All candidates; the solution at the tradeoff for each limit; the bound of the first after each round.
     """
     settings, columns = judge.settings, JudgedColumns.of(judge)
-    own = settings.full_share
+    asked = settings.full_share
     if settings.paper:
-        pair = columns.fit(own, 1.0, _ROUNDS, starts=False, start=None)
+        pair = columns.fit(asked, 1.0, _ROUNDS, starts=False, start=None)
         return [columns.evaluate(pair)], (), pair.bounds.tolist()
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     solutions: list[LinearPair] = []
-    shares = (None, *_LIMITS) if own is None else (own,)
+    shares = (None, *_LIMITS) if asked is None else (asked,)
     for share, start in zip(shares, warm or [None] * len(shares), strict=True):
-        rounds = _ROUNDS if share == own else _ROUNDS_TRIED
+        rounds = _ROUNDS if share == asked else _ROUNDS_TRIED
         pair = columns.fit(share, 1.0, rounds, starts=True, start=start)
         solutions.append(pair)
-        for penalty in PENALTIES if share == own else PENALTIES[:1]:
+        for penalty in PENALTIES if share == asked else PENALTIES[:1]:
             if penalty != 1:
                 pair = columns.fit(share, penalty, rounds, starts=True, start=pair)
-            found += [columns.evaluate(pair), columns.evaluate(refit_pair(columns.H, columns.problem, pair))]
-    return found, tuple(solutions), solutions[0].bounds.tolist()
+            candidates += [columns.evaluate(pair), columns.evaluate(refit_pair(columns.H, columns.problem, pair))]
+    return candidates, tuple(solutions), solutions[0].bounds.tolist()
 
 
 def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:

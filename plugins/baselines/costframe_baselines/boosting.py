@@ -89,8 +89,8 @@ class PlainBoosting(BoostedEstimator):
         ]
         best = min(points, key=lambda point: (point.objective(tradeoff), point.n_rounds))
         self.n_iter_ = best.n_rounds
-        kept: Ensemble = grown[best.key]
-        return kept.finish(data.feature_names, best.n_rounds)
+        best_ensemble: Ensemble = grown[best.key]
+        return best_ensemble.finish(data.feature_names, best.n_rounds)
 
     def _grow(self, data: TrainingData, settings: TreeSettings) -> Ensemble:
         """Boost trees, with validation rows up to the best round by `scoring`, the loss by default."""

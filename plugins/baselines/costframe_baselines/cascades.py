@@ -117,12 +117,12 @@ class AndOrRanker(_Ranker):
 def _check_bounds(bounds: Any) -> tuple[float, ...]:
     """Return ascending bounds; refuse others."""
     try:
-        found = tuple(check_number("bounds", bound) for bound in bounds)
+        numbers = tuple(check_number("bounds", bound) for bound in bounds)
     except TypeError:
         raise ParameterError(f"bounds: expected ascending prices, got {shown(bounds)}") from None
-    if not found or any(low >= high for low, high in pairwise(found)):
+    if not numbers or any(low >= high for low, high in pairwise(numbers)):
         raise ParameterError(f"bounds: expected ascending prices, got {shown(bounds)}")
-    return found
+    return numbers
 
 
 def _upper_grade(grades: F8) -> float | None:

@@ -48,8 +48,8 @@ class ConfidenceExits(ExitPredictor):
 
     def thresholds(self, scores: F8) -> F8:
         """Return the confidences of all rows at exits, and 0."""
-        found = self.confidence(scores[1:-1])
-        return np.unique(np.append(found[np.isfinite(found)], 0.0))
+        confidences = self.confidence(scores[1:-1])
+        return np.unique(np.append(confidences[np.isfinite(confidences)], 0.0))
 
     def answers(self, scores: F8, exits: I8) -> F8:
         """Return probabilities: float64 (n,) of the second of two classes, or (n, K)."""

@@ -141,16 +141,18 @@ class _EarlyExit(PlainBoosting):
         for name in sorted(set(tree.feature_names) & set(data.categories)):
             known, wanted = tree.categories.get(name, ()), data.categories[name]
             if known != wanted:
-                here, there = (str(list(each)) if isinstance(each, tuple) else "by hashes" for each in (known, wanted))
-                raise DataError(f"model: knows the categories {here} of {name!r}, expected those of X, {there}")
+                in_model, in_rows = (
+                    str(list(labels)) if isinstance(labels, tuple) else "by hashes" for labels in (known, wanted)
+                )
+                raise DataError(f"model: knows the categories {in_model} of {name!r}, expected those of X, {in_rows}")
         return StageTree(bank, (self._log_odds(tree.stages[0], data.n_classes),))  # type: ignore[arg-type] # one answer
 
     def _log_odds(self, answer: Answer, n_classes: int) -> Answer:
         """Return the answer of a given model, with one score for two classes; refuse other outputs, and blends."""
         answer = answer.divided()
         if n_classes == 2 and answer.link == "softmax" and len(answer.intercept) == 2 and not answer.blends:
-            (zero, one), constants = answer.weights.T, answer.intercept
-            return Answer(answer.learners, one - zero, constants[1] - constants[0], "sigmoid")
+            (zero, positive), constants = answer.weights.T, answer.intercept
+            return Answer(answer.learners, positive - zero, constants[1] - constants[0], "sigmoid")
         wanted = {0: ("identity", 1), 2: ("sigmoid", 1)}.get(n_classes, ("softmax", n_classes))
         if (answer.link, len(answer.intercept)) != wanted or answer.blends:
             raise ParameterError(

@@ -34,11 +34,11 @@ class ExitPredictor(Predictor):
     @classmethod
     def of(cls, tree: StageTree, every: int) -> Self:
         """Place an exit after every so many trees; a round of one tree for each of several outputs counts as one."""
-        found = cls(tree)
-        count, width = len(found.answer.learners), found.answer.weights.shape[1]
-        feeds = np.add.reduceat(found.answer.weights != 0, found._first_outputs, axis=0) if count else np.ones((1, 2))
+        exits = cls(tree)
+        count, width = len(exits.answer.learners), exits.answer.weights.shape[1]
+        feeds = np.add.reduceat(exits.answer.weights != 0, exits._first_outputs, axis=0) if count else np.ones((1, 2))
         step = every * (width if width > 1 and (feeds.sum(axis=1) <= 1).all() else 1)
-        return evolve(found, ends=(*range(0, count, step), count) if count else (0, 0))
+        return evolve(exits, ends=(*range(0, count, step), count) if count else (0, 0))
 
     @cached_property
     def card(self) -> Card:

@@ -100,9 +100,9 @@ def fit_gate(H: F8, y: I8, weight: F8, scores: F8) -> F8:
 
 def _on_all(weights: F8, used: I8, H: F8) -> F8:
     """Return weights of some columns as weights of all."""
-    found = np.zeros((len(weights), H.shape[1] + 1))
-    found[:, [*used, -1]] = weights
-    return found
+    on_all = np.zeros((len(weights), H.shape[1] + 1))
+    on_all[:, [*used, -1]] = weights
+    return on_all
 
 
 @frozen(eq=False)
@@ -192,7 +192,7 @@ class L1GateClassifier(GatedClassifier):
         levels, shares = read_tradeoffs(tradeoffs), (self._share(),)
         if full_shares is not None:
             shares = tuple(
-                resolve("full_shares", each, None, high=1) for each in read_several("full_shares", full_shares)
+                resolve("full_shares", share, None, high=1) for share in read_several("full_shares", full_shares)
             )
         score = scorer(scoring)
         bench = self._bench(data, self._find(data, thread_count(self.n_jobs), proba))

@@ -101,10 +101,10 @@ class CascadeObjective:
 def learner_prices(pricing: Pricing) -> F8:
     """Return the price of each learner's dearest feature, with the resources that it needs: float64 (T,)."""
     alone, reads = pricing.spread_prices.alone, pricing.bank.F.tocsc()
-    found = np.zeros(len(pricing.bank))
+    prices = np.zeros(len(pricing.bank))
     for learner, (begin, end) in enumerate(zip(reads.indptr[:-1], reads.indptr[1:], strict=True)):
-        found[learner] = alone[reads.indices[begin:end]].max(initial=0.0)
-    return found
+        prices[learner] = alone[reads.indices[begin:end]].max(initial=0.0)
+    return prices
 
 
 def stage_bounds(prices: F8, n_stages: int) -> tuple[float, ...]:

@@ -321,8 +321,8 @@ class BudgetPruneClassifier(ForestClassifier):
             if self.loss is not None:
                 raise ParameterError("loss: the paper has the error only; leave it out, or recipe='paper'")
             beyond = {"split": data.prices.split.any(), "learner": data.prices.learner, "reuse": data.prices.reuse}
-            for kind, there in beyond.items():
-                if there:
+            for kind, stated in beyond.items():
+                if stated:
                     raise CostModelError(f"costs: the paper has no prices of the kind {kind!r}, with recipe='paper'")
         return PruneSettings(
             loss="error" if paper else loss,

@@ -67,23 +67,23 @@ class Forest:
     def cut(self, inner: B1) -> tuple[Forest, I8]:
         """Make all nodes leaves but `inner`, bool (nodes,), whose ancestors are `inner` too; return the kept nodes."""
         trees = self.trees
-        kept = np.flatnonzero((self.parent < 0) | inner[self.parent])
-        first = np.searchsorted(kept, trees.first)
+        nodes = np.flatnonzero((self.parent < 0) | inner[self.parent])
+        first = np.searchsorted(nodes, trees.first)
         place = np.zeros(trees.n_nodes, np.int64)
-        place[kept] = np.arange(len(kept)) - np.repeat(first[:-1], np.diff(first))
-        root, tests = kept - trees.node_positions[kept], inner[kept]
+        place[nodes] = np.arange(len(nodes)) - np.repeat(first[:-1], np.diff(first))
+        root, tests = nodes - trees.node_positions[nodes], inner[nodes]
         left, right = (
-            np.where(tests, place[root + np.maximum(side[kept], 0)], -1) for side in (trees.left, trees.right)
+            np.where(tests, place[root + np.maximum(side[nodes], 0)], -1) for side in (trees.left, trees.right)
         )
         width = int(trees.width[0])
         count = np.where(inner, trees.category_count, 0)
         named = np.repeat(inner, trees.category_count)
         table = TreeTable(
-            first, np.where(tests, trees.feature[kept], -1), trees.threshold[kept], trees.missing_left[kept], left,
+            first, np.where(tests, trees.feature[nodes], -1), trees.threshold[nodes], trees.missing_left[nodes], left,
             right, trees.width, np.where(tests, -1, (np.cumsum(~tests) - 1) * width),
-            self.shares[kept][~tests][:, -width:].ravel(), count[kept], trees.categories[named],
+            self.shares[nodes][~tests][:, -width:].ravel(), count[nodes], trees.categories[named],
         )  # fmt: skip
-        return Forest(table, self.shares[kept]), kept
+        return Forest(table, self.shares[nodes]), nodes
 
     def prefix(self, count: int) -> Forest:
         """Keep the first trees."""
@@ -96,9 +96,9 @@ class Forest:
         grown = np.flatnonzero(np.diff(trees.first) > 1)
         roots = self.shares[trees.first[:-1][np.diff(trees.first) == 1]][:, -width:]
         bank = WeakLearnerBank.from_trees(trees.restrict(grown), names)
-        each = (1.0 - count * np.finfo(np.float64).eps) / count  # so that no rounded sum is above one
-        weights = np.tile(np.eye(width), (len(grown), 1)) * each
-        return StageTree(bank, (Answer(np.arange(len(grown)), weights, roots.sum(axis=0) * each),))
+        share = (1.0 - count * np.finfo(np.float64).eps) / count  # so that no rounded sum is above one
+        weights = np.tile(np.eye(width), (len(grown), 1)) * share
+        return StageTree(bank, (Answer(np.arange(len(grown)), weights, roots.sum(axis=0) * share),))
 
 
 @frozen(eq=False)
@@ -134,11 +134,11 @@ class Bags:
 
 def _poisson(u: F8, mean: F8) -> F8:
     """Return the least number whose chance not to be exceeded is above u; of large means by the normal distribution."""
-    found = np.searchsorted(_POISSON, u, side="right").astype(np.float64)  # of mean one
+    counts = np.searchsorted(_POISSON, u, side="right").astype(np.float64)  # of mean one
     few, many = np.flatnonzero((mean > 1.0) & (mean <= _MANY)), np.flatnonzero(mean > _MANY)
-    found[few] = np.ceil(pdtrik(u[few], mean[few]))
-    found[many] = mean[many] + np.sqrt(mean[many]) * ndtri(u[many])
-    return np.maximum(found, 0.0)
+    counts[few] = np.ceil(pdtrik(u[few], mean[few]))
+    counts[many] = mean[many] + np.sqrt(mean[many]) * ndtri(u[many])
+    return np.maximum(counts, 0.0)
 
 
 @frozen(eq=False)

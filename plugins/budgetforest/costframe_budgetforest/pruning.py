@@ -141,9 +141,9 @@ class Pruner:
         how = self.settings
         return solve(self.program.at(tradeoff), self.share, tolerance=how.tolerance, max_iter=how.max_iter)
 
-    def weigh(self, kept: B1) -> tuple[float, float]:
+    def weigh(self, staying: B1) -> tuple[float, float]:
         """Return the loss and the cost of a pruning, as the program counts them."""
-        loss, both = (self.program.at(each).objective(kept.astype(np.uint8)) for each in (0.0, 1.0))
+        loss, both = (self.program.at(tradeoff).objective(staying.astype(np.uint8)) for tradeoff in (0.0, 1.0))
         return loss, both - loss
 
 
@@ -162,12 +162,12 @@ def _corners(pruner: Pruner) -> Iterator[tuple[float, Solution]]:
             break
         low, high = max(wide, key=lambda step: step[1][1] - step[0][1])
         tradeoff = (low[0] - high[0]) / (high[1] - low[1])
-        found = pruner.solve(tradeoff)
+        solution = pruner.solve(tradeoff)
         steps.remove((low, high))
-        middle = pruner.weigh(found.kept)
-        if found.objective < (low[0] + tradeoff * low[1]) * (1.0 - _OF_CHORD) and low[1] < middle[1] < high[1]:
+        middle = pruner.weigh(solution.kept)
+        if solution.objective < (low[0] + tradeoff * low[1]) * (1.0 - _OF_CHORD) and low[1] < middle[1] < high[1]:
             steps += [(low, middle), (middle, high)]
-            yield tradeoff, found
+            yield tradeoff, solution
 
 
 def prune_path(
@@ -183,12 +183,14 @@ def prune_path(
     tree = whole.predictor(data.feature_names)
     models.add(judge.measure(tree, 0.0, len(whole.trees)), partial(whole.predictor, data.feature_names))
     count = _LEVELS if tradeoffs is None else len(tradeoffs)
-    given = None if tradeoffs is None else ((each, pruner.solve(each)) for each in tradeoffs.tolist())
-    found = _corners(pruner) if given is None else given
+    given = None if tradeoffs is None else ((tradeoff, pruner.solve(tradeoff)) for tradeoff in tradeoffs.tolist())
+    solutions = _corners(pruner) if given is None else given
     tests = pruner.program.nodes.left >= 0
     ends = [(np.inf, np.zeros(len(tests), np.bool_)), (0.0, tests)]
-    for done, (tradeoff, kept) in enumerate(chain(ends, ((each, one.kept) for each, one in found))):
-        forest = pruner.forest.cut(kept)[0]
+    for done, (tradeoff, staying) in enumerate(
+        chain(ends, ((tradeoff_of_solution, solution.kept) for tradeoff_of_solution, solution in solutions))
+    ):
+        forest = pruner.forest.cut(staying)[0]
         tree = forest.predictor(data.feature_names)
         models.add(judge.measure(tree, tradeoff, len(tree.bank)), partial(forest.predictor, data.feature_names))
         models.drop_dominated()

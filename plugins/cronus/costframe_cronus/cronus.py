@@ -45,7 +45,7 @@ _CYCLES = 100  # of Algorithm 1
 def train_cronus(
     task: BankTask,
     held_out: Rows,
-    own: F8 | None,
+    bank_weights: F8 | None,
     settings: CascadeSettings,
     free: Collection[str],
     steps: list[Step],
@@ -93,7 +93,7 @@ def train_cronus(
         return task.finish_printed(reject(tree, train.rows), settings.steepness)
     chosen_by = choosing(held_out)
     if optimize:
-        tree = improve(tree, own, train, chosen_by, settings)
+        tree = improve(tree, bank_weights, train, chosen_by, settings)
     tree = calibrate_at_exits(chosen_by, tree, settings.steepness)
     return as_stage_tree(bank, tree, "sigmoid" if data.n_classes else "ranked", settings.steepness)
 

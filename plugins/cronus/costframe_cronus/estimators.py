@@ -139,11 +139,11 @@ class _Cascade(WithRecipe):
         optimize = self.optimize is None or check_flag("optimize", self.optimize)
         data, held_out = split_off(data)
         task = self._task(data)
-        own = None if task.as_printed else ensemble_weights(self.bank, task.bank)
+        bank_weights = None if task.as_printed else ensemble_weights(self.bank, task.bank)
         free = [name for name in ("steepness", *CHOICES, *PAPER_CHOICES) if getattr(self, name) is None]
         steps: list[Step] = []
         with blas_for(len(data.train), int(task.bank.widths.sum())):
-            tree = train_cronus(task, held_out, own, settings, free, steps, optimize=optimize)
+            tree = train_cronus(task, held_out, bank_weights, settings, free, steps, optimize=optimize)
         self.steps_: tuple[Step, ...] = tuple(steps)
         return tree
 

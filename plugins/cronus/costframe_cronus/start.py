@@ -92,13 +92,13 @@ def exact_stages(rows: BankRows, price_at: Callable[[F8], SampledPrices], settin
 
     def fit(k: int, passes: F8) -> WeightedSum | None:
         nonlocal bought, known
-        reach, here = float(share @ passes), float((loss_weight * passes).sum())
+        reach, arriving = float(share @ passes), float((loss_weight * passes).sum())
         if known is None or known[0] is not passes:
             come = np.where(passes > _NOBODY * float(loss_weight @ passes), passes, 0.0)
             normal = NormalEquations.of(rows.outputs, rows.target, loss_weight * come)
             known = passes, normal, price_at(share * passes)
         _, normal, prices = known
-        price = min(settings.tradeoff_at(k) / here, 1e300) * reach  # the sums are means over the remaining rows
+        price = min(settings.tradeoff_at(k) / arriving, 1e300) * reach  # the sums are means over the remaining rows
         fitted = fit_at_price(normal, prices.after(bought), price, settings.ridge)
         if k < settings.n_stages - 1 and not fitted.any():
             return None

@@ -58,11 +58,11 @@ def train_cstc(
     data, bank = task.data, task.bank
 
     def on(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
-        found = task.on(rows, learners)
-        reads = found.pricing.on_all_rows if len(rows) <= _MOST_READ else None
+        fitter = task.on(rows, learners)
+        reads = fitter.pricing.on_all_rows if len(rows) <= _MOST_READ else None
         if data.n_classes and settings.loss == "logistic":
-            return evolve(found, reads=reads, loss=loss_for(data.n_classes))
-        return evolve(found, reads=reads)
+            return evolve(fitter, reads=reads, loss=loss_for(data.n_classes))
+        return evolve(fitter, reads=reads)
 
     if task.as_printed:
         tree = train_as_printed(on(data.train), on(held_out), settings, steps)
@@ -125,7 +125,7 @@ def _placed(held_out: Evaluation, tree: SoftTree) -> SoftTree:
     """Place thresholds on held-out rows, if thresholds placed on one half are better on the other."""
     if held_out.half is None or len(tree) == 1:
         return tree
-    gained = held_out.cross_fit(lambda _: tree) - held_out.cross_fit(lambda half: half.place_thresholds(tree))
+    gained = held_out.cross_fit(lambda _: tree) - held_out.cross_fit(lambda part: part.place_thresholds(tree))
     return held_out.place_thresholds(tree) if gained > 0 else tree
 
 

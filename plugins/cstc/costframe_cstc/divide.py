@@ -49,11 +49,11 @@ def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> I
         scores = train.rows.outputs.columns(np.array([output])).times(np.ones(1))
         threshold = halving_threshold(scores[fit.at], train.rows.loss_weight[fit.at])
         halves = inside & ~(scores > threshold), inside & (scores > threshold)
-        if min(exact_sum(counts[half]) for half in halves) < FEWEST_ROWS:
+        if min(exact_sum(counts[part]) for part in halves) < FEWEST_ROWS:
             continue
         route = np.zeros(tree.weights.shape[1])
         route[output] = 1.0
-        below, above = (fitter.at(known, half).answer(bought | (route != 0)) for half in halves)
+        below, above = (fitter.at(known, part).answer(bought | (route != 0)) for part in halves)
         yield tree.dividing(node, route, threshold, below, above)
 
 

@@ -57,7 +57,7 @@ def grow(fitter: Fitter, depth: int, inflation: float) -> tuple[SoftTree, list[W
         halves = _fit_node(fitter, node, _power(inflation, depth - node.level), last=node.level == depth)
         if halves is not None:
             bought = node.bought | node.classifier.used
-            pair = [_Node(node.level + 1, half, bought, node.classifier) for half in halves]
+            pair = [_Node(node.level + 1, part, bought, node.classifier) for part in halves]
             node.children = len(nodes), len(nodes) + 1
             nodes += pair
             waiting += pair

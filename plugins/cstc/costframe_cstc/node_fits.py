@@ -125,7 +125,7 @@ class NodeFit:
             unit = float(np.median(squares - np.square(mean))) if len(used) else 0.0
             ridge = self.fitter.ridge_for(self._share) * max(unit, 0.0) * self._weight / total
             start = weights[used], constant
-            found, constant = refine(loss, H, rows.target[self.at], weight, self._offset, start, ridge)
+            refined, constant = refine(loss, H, rows.target[self.at], weight, self._offset, start, ridge)
             weights = np.zeros(weights.shape)
-            weights[used] = found
+            weights[used] = refined
         return WeightedSum(prior.weights + weights, prior.constant + constant)

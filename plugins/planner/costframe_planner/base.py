@@ -107,7 +107,7 @@ class _Scores:
             return values
         if values.min(initial=0.0) < -_ROUNDED or values.max(initial=1.0) > 1 + _ROUNDED:
             raise DataError(f"{what}: expected probabilities within 0 and 1, got {values.min()} to {values.max()}")
-        each = np.full((len(rows), self.n_classes), self.least)
-        each[:, self.known] = np.maximum(values, self.least)
-        logarithms = np.log(each)
+        shares = np.full((len(rows), self.n_classes), self.least)
+        shares[:, self.known] = np.maximum(values, self.least)
+        logarithms = np.log(shares)
         return np.asarray(logarithms if self.n_classes > 2 else logarithms[:, 1] - logarithms[:, 0])

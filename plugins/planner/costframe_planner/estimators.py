@@ -96,8 +96,8 @@ class _Planner(CostAwareEstimator):
         score, problem = scorer(scoring), self._problem(data)
         with track_share("Planner", verbose=self.verbose) as shown:
             progress = progress or shown
-            kept = KeptPlan.of(problem, train_planner(problem, progress, score), data)
-            path = measure_path(kept, score, limits, progress)
+            plan = KeptPlan.of(problem, train_planner(problem, progress, score), data)
+            path = measure_path(plan, score, limits, progress)
         return self._keep_path(path, path.predictor_at(self._tradeoff_for(problem)), data)
 
     def _train(self, data: TrainingData) -> PlannedPredictor:
@@ -106,8 +106,8 @@ class _Planner(CostAwareEstimator):
         with track_share("Planner", verbose=self.verbose) as progress:
             if tradeoff == 0:  # prices have no effect, so a plan is useless
                 return make_single(data, *train_plain(problem), problem.rows)
-            kept = KeptPlan.of(problem, train_planner(problem, progress), data)
-            return measure_path(kept).predictor_at(tradeoff)
+            plan = KeptPlan.of(problem, train_planner(problem, progress), data)
+            return measure_path(plan).predictor_at(tradeoff)
 
     def _problem(self, data: TrainingData) -> Problem:
         settings, base = self._settings(), None

@@ -64,8 +64,8 @@ def _is_better(
     held_out: Callable[[frozenset[int]], HeldOutPredictions], scorer: Scorer, new: frozenset[int], old: frozenset[int]
 ) -> bool:
     """Return whether one set's score is better than another's by more than the standard error, over all folds."""
-    one, other = held_out(new), held_out(old)
-    return scorer(one) - scorer(other) > standard_error(scorer.influence(one) - scorer.influence(other))
+    improved, other = held_out(new), held_out(old)
+    return scorer(improved) - scorer(other) > standard_error(scorer.influence(improved) - scorer.influence(other))
 
 
 def _keep_distinct(problem: Problem, models: list[SetModel], free: frozenset[int]) -> list[SetModel]:

@@ -49,7 +49,7 @@ def make_single(data: TrainingData, nothing: SetModel, model: SetModel, rows: Ro
     gain = rows.mean(nothing.losses - model.losses)
     models = [model] if isinstance(model.learners, TreeTable) else [nothing, model]
     bank, answers = _answers(data, models)
-    stops = [Stop(each.features, answer) for each, answer in zip(models, answers, strict=True)]
+    stops = [Stop(model.features, answer) for model, answer in zip(models, answers, strict=True)]
     if len(models) > 1:
         onwards = min(-gain, -np.finfo(np.float64).tiny)
         stops[0] = evolve(stops[0], gains=_sum(np.empty(0, np.int64), np.array([onwards])))
@@ -68,8 +68,8 @@ def make_planned(
     bank, answers = _answers(data, models)
     induced = [] if plan is None or isinstance(plan, int) else [*plan]
     regressions = [*trained.gains, *induced]
-    tables = [each.trees.remap_features(_columns(data, models[k % later])) for k, each in enumerate(regressions)]
-    uses = [_sum(count, each.intercept) for count, each in zip(_spans(tables), regressions, strict=True)]
+    tables = [folds.trees.remap_features(_columns(data, models[k % later])) for k, folds in enumerate(regressions)]
+    uses = [_sum(count, folds.intercept) for count, folds in zip(_spans(tables), regressions, strict=True)]
     planned: list[Answer | None] = [*uses[later:]] if induced else [None] * later
     if isinstance(plan, int):
         nothing = np.empty(0, np.int64)
@@ -77,8 +77,8 @@ def make_planned(
         if plan:
             planned[0] = _sum(nothing, np.where(np.arange(1, later + 1) == plan, _AT_ANY_PRICE, 0.0))
     stops = [
-        Stop(model.features, answer, *each)
-        for model, answer, each in zip(models, answers, [*zip(uses, planned, strict=False), ()], strict=True)
+        Stop(model.features, answer, *terms)
+        for model, answer, terms in zip(models, answers, [*zip(uses, planned, strict=False), ()], strict=True)
     ]
     gains = _gains_bank(data, tables, len(models[0].answer.intercept))
     rows = trained.routes.prices.n_rows

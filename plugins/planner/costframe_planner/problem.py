@@ -101,7 +101,7 @@ class Problem:
         def binned(most: int) -> BinnedData:
             return bin_rows(rows, evolve(settings.trees, max_bins=most), data.categorical)
 
-        numbers, fold, half = deal_folds(rows, data, count)
+        numbers, fold, half_of = deal_folds(rows, data, count)
         loss = loss_for(data.n_classes)
         return cls(
             rows,
@@ -109,8 +109,8 @@ class Problem:
             fine if fine.mapper.n_bins.max() <= COARSE else binned(COARSE),
             loss,
             fold,
-            half,
-            sampling_keys(rows, data, numbers, fold, half),
+            half_of,
+            sampling_keys(rows, data, numbers, fold, half_of),
             SetPrices.of(data.prices, n_rows),
             SetPrices.of(data.prices, np.inf),
             settings,

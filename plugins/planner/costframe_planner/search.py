@@ -25,7 +25,7 @@ _JUDGED = 3  # held-out folds of quick fits on few rows; one fold for many rows
 
 def search_sets(problem: Problem, progress: Callable[[float], None], scorer: Scorer | None) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
-    data, rows, fold, half, stakes = problem.sample(_QUICK_ROWS)
+    data, rows, fold, half_of, stakes = problem.sample(_QUICK_ROWS)
     few, folds = len(rows) <= _FEW_ROWS, np.unique(fold).tolist()
     judged = folds[: _JUDGED if few else 1]
     shape = _FOR_FEW if problem.n_rows <= _FEW_ROWS else _FOR_MANY
@@ -47,7 +47,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None], scorer: Sco
         rows,
         problem.loss,
         fold,
-        half,
+        half_of,
         tuple(judged),
         problem.prices,
         problem.trees(*shape, _QUICK_PATIENCE if stakes is None and is_noisy() else None),

@@ -125,7 +125,7 @@ def train_models(
         read = np.setdiff1d(trees.feature, [-1]).tolist()
         if problem.stakes is not None and base is None:
             read = sorted({*read, *problem.stakes.columns})
-        read = sorted({*read, *(f for each in selectors if each <= features for f in each)})
+        read = sorted({*read, *(f for selector in selectors if selector <= features for f in selector)})
         return SetModel(tuple(read), trees, answer, fitted.scores, problem.losses(fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
