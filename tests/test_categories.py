@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import Answer, StageTree, SteppedPredictor, WeakLearnerBank
-from costframe.core.errors import InquiryError
 from costframe.core.tables.categorical import find_labels
 from costframe.core.tables.hashed_labels import HashedLabels
+from costframe.errors import InquiryError
 from costframe.plugin import BankError, DataError, TreeTable
 from costframe.sources import predict_many, predict_one
 

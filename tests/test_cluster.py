@@ -14,7 +14,7 @@ from cluster_cases import FaultyClassifier, still_works
 from test_pages import ROOT, blocks_of
 
 import costframe as cf
-from costframe.core.errors import WorkersError
+from costframe.errors import WorkersError
 from costframe.plugin import DataError, ParameterError
 
 dask = pytest.importorskip("dask", reason="needs dask")

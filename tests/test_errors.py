@@ -10,9 +10,9 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
-from costframe.core.errors import InquiryError
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.predictor import AnnotatedPredictor
+from costframe.errors import InquiryError
 from costframe.plugin import CostModelError, DataError, ParameterError
 from costframe.sources import CallSource, InquiryLog, Lookup, Policy, Sources, audit
 

@@ -11,9 +11,7 @@ from costframe.core.cost.charges import stage_costs
 from costframe.core.prices.needs import Needs
 from costframe.engine import price_rows
 from costframe.plugin import log_odds
-from costframe.testing.case import same_bits
-from costframe.testing.counting import inquire
-from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
+from costframe.testing import inquire, same_bits, strategies
 
 pytestmark = [
     pytest.mark.engine,
@@ -24,9 +22,14 @@ MORE = settings(max_examples=max(100, settings().max_examples))  # than of other
 
 @st.composite
 def cases(draw):
-    names = draw(feature_names())
-    tree = draw(stage_trees(draw(banks(names))))
-    return tree, draw(cost_models(names)), draw(rows(len(names))), draw(st.sampled_from(("path", "learner")))
+    names = draw(strategies.feature_names())
+    tree = draw(strategies.stage_trees(draw(strategies.banks(names))))
+    return (
+        tree,
+        draw(strategies.cost_models(names)),
+        draw(strategies.rows(len(names))),
+        draw(st.sampled_from(("path", "learner"))),
+    )
 
 
 def close(a, b):

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
 from costframe.choices import Frontier
-from costframe.core.errors import StorageError
 from costframe.datasets import Dataset
+from costframe.errors import StorageError
 from costframe.plugin import ParameterError
 from costframe.study.fit_files import file_name
 from costframe.study.run_folder import hold_alone

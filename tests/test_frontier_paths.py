@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 import costframe as cf
 from costframe.choices import Frontier
-from costframe.core.errors import PluginError
 from costframe.datasets import Dataset
+from costframe.errors import PluginError
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
 from costframe.study.path_points import choose_points

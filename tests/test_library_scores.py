@@ -29,8 +29,8 @@ from sklearn.metrics import (
 
 import costframe as cf
 from costframe.choices import Frontier
-from costframe.choices.budget_search import UselessBudgetWarning
 from costframe.datasets import Dataset
+from costframe.errors import UselessBudgetWarning
 from costframe.plugin import DataError, ParameterError
 from costframe.study.score_choice import choose_score
 from costframe.training.basic_scores import SCORES

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
 import costframe as cf
-from costframe.core.errors import StageError
 from costframe.core.stages.links import Blend, BlendPart
+from costframe.errors import StageError
 from costframe.plugin import apply_link
 
 numbers = st.floats(allow_nan=False) | st.floats(-2, 2) | st.floats(-1e-12, 1e-12)

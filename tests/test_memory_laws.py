@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import Answer, CostModel
-from costframe.core.errors import StorageError
 from costframe.core.learners import tree_table
 from costframe.core.learners.node_layout import path_masks
 from costframe.core.prices.costs import FeaturePrice, ResourcePrice
 from costframe.core.prices.needs import Needs
+from costframe.errors import StorageError
 from costframe.plugin import BankError, TreeTable
 from costframe.trees.thresholds import at_quantiles, distinct, quantile_columns
 

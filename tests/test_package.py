@@ -27,7 +27,7 @@ def python(code, **more):
 def test_the_public_surface_is_what_it_says_and_type_checkers_see_it():
     assert set(dir(cf)) == {*cf.__all__, "__version__"}
     assert len(cf.__all__) <= 35
-    for module in (cf, cf.datasets, cf.plot, cf.sources):
+    for module in (cf, cf.datasets, cf.errors, cf.plot, cf.sources):
         assert all(getattr(module, name) is not None for name in module.__all__)
     assert all(getattr(cf, cls.__name__) is cls for cls in ESTIMATORS)
     tree = ast.parse((ROOT / "costframe/__init__.pyi").read_text())
@@ -55,7 +55,7 @@ def test_a_misspelt_name_gets_a_near_one(name, words):
         getattr(cf, name)
 
 
-@pytest.mark.parametrize("face", ["plugin", "engine", "trees", "stagewise", "sets", "gates", "adoption"])
+@pytest.mark.parametrize("face", ["plugin", "engine", "errors", "trees", "stagewise", "sets", "gates", "adoption"])
 def test_faces_have_all_names_of_their_stubs(face):
     module = importlib.import_module(f"costframe.{face}")
     assert all(getattr(module, name) is not None for name in module.__all__)

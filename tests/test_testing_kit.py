@@ -10,11 +10,10 @@ from broken_plugins import BROKEN, HONEST, OfTwoClasses, StumpsRegressor
 from planned_stumps import FeaturesAndResources
 
 from costframe import Algorithm, SteppedPredictor, testing
-from costframe.core.errors import PluginError
 from costframe.core.stages.links import LINKS
-from costframe.testing import ConformanceError, CountingSource, check_algorithm, laws, parametrize_algorithm
+from costframe.errors import PluginError
+from costframe.testing import ConformanceError, CountingSource, check_algorithm, checks, laws, parametrize_algorithm
 from costframe.testing.case import COSTS
-from costframe.testing.check import checks
 
 WEIGHTS = BROKEN["weights_are_repetitions"][0]
 

@@ -29,7 +29,17 @@ from costframe.core.stages.links import LINKS
 from costframe.core.stages.stages import Answer, Route, Stage
 from costframe.core.stages.stops import Rung, Stop
 
-__all__ = ["banks", "cost_models", "feature_names", "planned_predictors", "rows", "stage_trees", "tree_tables"]
+__all__ = [
+    "LABELS",
+    "NASTY",
+    "banks",
+    "cost_models",
+    "feature_names",
+    "planned_predictors",
+    "rows",
+    "stage_trees",
+    "tree_tables",
+]
 
 VALUES = (-1.0, 0.0, 0.5, 1.0, 2.0)
 NASTY = (

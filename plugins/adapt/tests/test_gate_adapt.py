@@ -12,7 +12,7 @@ import costframe as cf
 from costframe.gates import CHEAP, EXPENSIVE, SURE, GateCurve, GatedPair
 from costframe.gates.curve import BOTH, ModelOutputs
 from costframe.plugin import Account, Rows
-from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
+from costframe.testing import strategies
 from costframe_adapt import AdaptClassifier
 from costframe_adapt.growing_pair import GateLoss
 
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.usefixtures("few_rounds")
 @st.composite
 def fronts(draw):
     """Draw a gate and a cheap model over trees, what stands behind them, prices, rows, losses and weights."""
-    names = draw(feature_names(4))
+    names = draw(strategies.feature_names(4))
     d, n_outputs = len(names), draw(st.sampled_from((1, 3)))
-    bank = cf.WeakLearnerBank.from_trees(draw(tree_tables(d, widths=(1,))), names)
+    bank = cf.WeakLearnerBank.from_trees(draw(strategies.tree_tables(d, widths=(1,))), names)
     size = st.sampled_from((0.0, 1.0, -0.5, 2.0))
     T = len(bank)
     gate = np.array(draw(st.lists(size, min_size=T, max_size=T)), float)
@@ -32,13 +32,20 @@ def fronts(draw):
     if draw(st.booleans()):  # a tree of boosting is either's
         cheap[gate != 0] = 0
     front = GatedPair(bank, cheap, np.zeros(n_outputs), gate, draw(size))
-    trees = cf.WeakLearnerBank.from_trees(draw(tree_tables(d, widths=(1, 2))), names)
-    full = draw(stage_trees(trees, 2, n_outputs).filter(lambda tree: "ranked" not in tree.links))
+    trees = cf.WeakLearnerBank.from_trees(draw(strategies.tree_tables(d, widths=(1, 2))), names)
+    full = draw(strategies.stage_trees(trees, 2, n_outputs).filter(lambda tree: "ranked" not in tree.links))
     n = draw(st.integers(1, 7))
     values = st.sampled_from((-1.0, 0.0, 0.5, 1.0, 2.0, 1e300, np.nan, np.inf))
     X = np.array(draw(st.lists(st.lists(values, min_size=d, max_size=d), min_size=n, max_size=n)))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
-    return front, full, draw(cost_models(names)), X, rng.exponential(size=(2, n)), rng.choice([0.5, 1.0, 3.0], n)
+    return (
+        front,
+        full,
+        draw(strategies.cost_models(names)),
+        X,
+        rng.exponential(size=(2, n)),
+        rng.choice([0.5, 1.0, 3.0], n),
+    )
 
 
 def curve_of(front, full, costs, X, losses, weight):

@@ -11,7 +11,7 @@ from stagewise_cases import bank_rows, evaluation_of
 import costframe as cf
 from costframe.plugin import BankOutputs, PricedGroups, Rows, SampledPrices, TrainingData
 from costframe.stagewise import Flow, NormalEquations, calibrate_at_exits, ensemble_weights, estimator, fit_at_price
-from costframe.testing.check import checks
+from costframe.testing import checks
 from costframe_cronus import CronusClassifier, ReweightedClassifier
 from costframe_cronus import cronus as training
 from costframe_cronus.improve import as_cascade

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from costframe import Algorithm, CostframeError
 from costframe.core.plugins.registry import registry
-from costframe.testing.check import checks
+from costframe.testing import checks
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 from costframe_planner.planner import train_plain
 
