@@ -24,8 +24,8 @@ from sklearn_cases import PAIR, SIGNAL, THREE, TWO, WHOLE
 
 import costframe as cf
 from costframe.adoption.opaque import adopt_opaque
-from costframe.core.errors import AdoptionError
 from costframe.core.tables.as_given import AsGiven
+from costframe.errors import AdoptionError
 from costframe.plugin import BankError, OpaqueLearner
 
 NAMES = ["age", "chol", "thal", "bp"]
