@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
+from wrapper_cases import OpaqueOperation, Operation, Preparation, PreparedPredictor
 
 from costframe import CostModel
-from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.tables.operations import Operation
-from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.testing import strategies
 
 NUMBERS = (-1.0, 0.0, 0.5, 1.0, 3.0)

@@ -7,7 +7,10 @@ from scipy import sparse
 import costframe as cf
 from costframe.plugin import BankOutputs, LogisticLoss, PricedGroups, Rows, SquaredLoss
 from costframe.stagewise import BankRows, Evaluation, Pricing, RelaxedObjective, SoftTree, Topology
+from costframe.stagewise.relaxed import RelaxedCost
 from costframe.training.losses import SoftmaxLoss
+
+__all__ = ["RelaxedCost"]
 
 LOSSES = {"squared": SquaredLoss(), "logistic": LogisticLoss(), "softmax": SoftmaxLoss(3)}
 

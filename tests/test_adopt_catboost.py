@@ -11,10 +11,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from adoption_cases import ADOPTS, READS
+from column_cases import HashedLabels
 from naive_adopt import nasty_rows
 
 import costframe as cf
-from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.errors import AdoptionError
 from costframe.plugin import DataError, both_classes
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from adoption_cases import is_pipeline, prepare
+from column_cases import OTHER
 from dataset_cases import read_rows
 from sklearn import preprocessing as pre
 from sklearn.base import clone
@@ -24,7 +25,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.core.tables.categories import OTHER
 from costframe.errors import AdoptionError
 from costframe.plugin import DataError
 from costframe.testing import expect_close, inquire

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from adoption_cases import ADOPTS, KNOWS, LOOKS
+from adoption_cases import ADOPTS, KNOWS, LOOKS, check_answers, float32_at_most
 from attrs import evolve
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier, RandomForestClassifier
@@ -17,8 +17,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
-from costframe.adoption.checking import check_answers
-from costframe.adoption.thresholds import float32_at_most
 from costframe.errors import AdoptionError
 from costframe.plugin import DataError
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from score_cases import influence, resolve_score, score_named, with_labels
 
 from costframe.plugin import standard_error
-from costframe.training.influences import influence
-from costframe.training.scoring import resolve_score, score_named, with_labels
 
 RNG = np.random.default_rng(3)
 N = 60

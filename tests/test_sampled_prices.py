@@ -5,10 +5,10 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from stagewise_cases import RelaxedCost
 
 import costframe as cf
 from costframe.plugin import BankError, PricedGroups, SampledPrices, draw_rows
-from costframe.stagewise.relaxed import RelaxedCost
 from costframe.testing import strategies
 
 pytestmark = [

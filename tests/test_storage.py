@@ -13,10 +13,10 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from page_cases import printable
 from test_planned import LABORATORY, chain
 
 from costframe import Answer, CostframeError, CostModel, Route, StageTree, SteppedPredictor, WeakLearnerBank, load, save
-from costframe.core.errors import printable
 from costframe.errors import StorageError
 from costframe.plugin import OpaqueLearner, Rung, TreeTable
 from costframe.testing import strategies

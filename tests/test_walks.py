@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_limits import exact
 from preparation_cases import prepared_predictors
+from wrapper_cases import MixedPredictor, OpaqueOperation, Preparation, PreparedPredictor
 
 import costframe as cf
 from costframe import WeakLearnerBank
-from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.prices.exact_prices import exact
-from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.plugin import OpaqueLearner, TreeTable
 from costframe.testing import expect_as_reported, expect_retries, inquire, inquiries, same_bits, strategies
 
