@@ -134,10 +134,13 @@ class _Predictions:
     def __attrs_post_init__(self) -> None:
         self.bought = np.zeros(self.model.fitted.n_features_in_, np.bool_)
 
+    @property
+    def _barred(self) -> tuple[str, ...]:
+        return tuple(self.limits.get("unavailable", ()))
+
     def columns(self, X: F8) -> dict[str, NDArray[Any]]:
         """Return the columns to write for some rows, float64 (rows, d), and count their costs."""
-        read, without = self.model.predictor.feature_names, self.limits.get("unavailable", ())
-        check_error_prices(self.model.prices, read, X, self.rows, without)
+        check_error_prices(self.model.prices, self.model.predictor.feature_names, X, self.rows, self._barred)
         report = self.model.fitted.cost(X, costs=self.model.prices, **self.limits)
         self.rows += len(X)
         self.cut += 0 if report.cut is None else int(report.cut.sum())
@@ -155,7 +158,7 @@ class _Predictions:
         assert values is not None  # noqa: S101 - routing is hard
         if self.model.fitted.kind == "classifier":
             classes = self.model.fitted.classes_
-            labels = self.model.predictor.decide(report.ends, X, self.model.prices, self.limits.get("unavailable", ()))
+            labels = self.model.predictor.decide(report.ends, X, self.model.prices, self._barred)
             probabilities = both_classes(values).T
             named = zip(classes.tolist(), probabilities, strict=True)
             return {"prediction": labels} | {f"probability_{label}": p for label, p in named}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -20,7 +20,6 @@ from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import log_odds
 from costframe.core.tables.frames import is_dask
-from costframe.core.tables.partitions import by_partition
 from costframe.core.tables.row_labels import check_weights
 from costframe.gates.default_model import fit_default
 from costframe.training.cluster.fitting import fit_on_cluster
@@ -158,17 +157,11 @@ class GatedClassifier(CostAwareClassifier):
     ) -> DeferredPath:  # fmt: skip
         """Train the grid on checked data with validation rows, and check its other arguments."""
 
-    @by_partition
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
-    ) -> F8:
-        """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
-        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **of_plan)
+    def _as_scores(self, margins: F8) -> F8:
+        """Return scores; an expensive model alone answers with probabilities."""
         tree = behind_preparation(self.predictor_)
-        if not isinstance(tree, StageTree) or tree.links != ("identity",):
-            return scores
-        # An expensive model alone answers with probabilities.
-        return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
+        is_alone = isinstance(tree, StageTree) and tree.links == ("identity",)
+        return np.asarray(log_odds(margins.reshape(len(margins), -1)).reshape(margins.shape)) if is_alone else margins
 
     def _find(self, data: TrainingData, n_threads: int, proba: F8 | None) -> FittedModel:
         """Find the expensive model, and its probabilities of all rows."""

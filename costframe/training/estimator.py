@@ -49,8 +49,13 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
     ) -> F8:
-        """Return scores: float64 (rows,) for two classes, else (rows, K)."""
-        return one_margin(self._ask("decision_function", X, max_cost=max_cost, unavailable=unavailable, **of_plan))
+        """Return scores: float64 (rows,) for two classes, else (rows, K); of probabilities, log odds."""
+        asked = {"max_cost": max_cost, "unavailable": unavailable, **of_plan}
+        return self._as_scores(one_margin(self._ask("decision_function", X, **asked)))
+
+    def _as_scores(self, margins: F8) -> F8:
+        """Return the scores of rows, given what the predictor's `decision_function` tells of them, in one shape."""
+        return margins
 
     @by_partition
     def predict(

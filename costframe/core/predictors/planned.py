@@ -54,7 +54,7 @@ class PlannedPredictor(Predictor):
         G_kj(x) + tradeoff * price(A -> A + S_j),    G_kk = 0, without a price for j = k;
 
     of equal ones, with the first. There it chooses again with more features known. A row that stays gets its answer
-    there. The models do not depend on prices: prices, tradeoff, cap and unavailable features are given at prediction.
+    there. The models do not depend on prices: prices, tradeoff and limits are given at prediction.
     A row chooses among the stops that its cap allows and whose features are all available. Unavailable features of
     stop 0 are missing (NaN) there.
 

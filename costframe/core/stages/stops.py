@@ -44,7 +44,7 @@ class Stop:
     planned : Answer or None
         The same at the predictor's own prices and the tradeoff of a rung: the expected loss from each later stop on,
         with the price of all purchases from there on. It replaces `gains` on planned rungs, where nothing is known or
-        unavailable; with a cap, as long as the row can pay for its choice.
+        barred; with a cap, as long as the row can pay for its choice.
     """
 
     features: I8 = field(converter=_columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -20,7 +20,6 @@ from costframe.plugin import (
     FitRows,
     ParameterError,
     TrainingData,
-    by_partition,
     check_choice,
     check_number,
     log_odds,
@@ -49,13 +48,9 @@ _DEEPEST = 10**6
 class ForestClassifier(CostAwareClassifier):
     """Scores, and the path of forests."""
 
-    @by_partition
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
-    ) -> F8:
-        """Return scores: float64 (rows,), log odds for two classes, else (rows, K) logarithms of probabilities."""
-        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **of_plan)
-        return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
+    def _as_scores(self, margins: F8) -> F8:
+        """Return log odds for two classes, else logarithms of probabilities."""
+        return np.asarray(log_odds(margins.reshape(len(margins), -1)).reshape(margins.shape))
 
     def _find_path(
         self,

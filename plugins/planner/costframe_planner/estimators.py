@@ -179,7 +179,7 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
     Attributes
     ----------
     predictor_ : PlannedPredictor
-        The model; its prediction accepts other prices, another tradeoff, caps and unavailable features.
+        The model; its prediction accepts other prices, another tradeoff, and limits.
     classes_ : ndarray (K,)
     """
 
