@@ -70,8 +70,7 @@ class RowTerms:
     @property
     def asked(self) -> tuple[str, ...]:
         """Features that a row may ask for."""
-        spared = {*self.known, *self.terms.unavailable}
-        return tuple(name for name in self.predictor.used_with(self.priced) if name not in spared)
+        return self.terms.may_ask(self.predictor.used_with(self.priced))
 
     def begin(self) -> Inquiry:
         """Begin the inquiry of a row."""

@@ -11,7 +11,6 @@ from costframe import engine
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
-from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import TREE
 from costframe.core.machine import over_chunks
 from costframe.core.prices.exact_prices import ExactPrices
@@ -166,7 +165,7 @@ def certain_rows(walk: RowWalk, X: F8, n_jobs: int | None) -> CertainRows:
     layout, n, begin = walk.layout, len(X), np.frombuffer(walk.begin(True, {}), np.uint64)
     certain = CertainRows(
         np.zeros((n, layout.n_outputs)),
-        np.zeros((n, word_count(len(layout.used))), np.uint64),
+        np.zeros((n, layout.n_words), np.uint64),
         np.zeros((n, N_ACCOUNT)),
         np.zeros(n, np.int64),
         np.zeros(n, np.bool_),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.bits import word_count
 from costframe.core.learners.node_layout import (
     COLUMN_AT,
     COLUMN_BITS,
@@ -116,6 +117,11 @@ class StageLayout:
     def weights(self) -> tuple[Fraction, F8]:
         """A unit of e_t, and the e_t of each learner of the bank as its multiple."""
         return as_multiples(self.bank.evaluation)
+
+    @cached_property
+    def n_words(self) -> int:
+        """Number of words of a mask of features."""
+        return word_count(len(self.used))
 
     @cached_property
     def slots(self) -> tuple[int, I8]:

@@ -22,6 +22,7 @@ from costframe.core.learners.tree_table import TREE
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.exact_prices import ExactPrices
 from costframe.core.prices.limits import Limits
+from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import Bill, CappedLayout, lay_out_bill, lay_out_capped
 from costframe.core.stages.ends import Ends, OwnClasses
@@ -241,6 +242,16 @@ class StageModel(ABC):
         if prices not in self._bills:
             self._bills[prices] = lay_out_bill(self.layout, prices)
         return self._bills[prices]
+
+    @cached_property
+    def _needs(self) -> WeakKeyDictionary[PriceArrays, Needs]:
+        return WeakKeyDictionary()
+
+    def needs(self, prices: PriceArrays) -> Needs:
+        """Return the resources that the features that it uses need."""
+        if (needs := self._needs.get(prices)) is None:
+            needs = self._needs[prices] = prices.direct_needs.restrict(self.layout.used)
+        return needs
 
     def cannot_bind(self, limits: Limits, prices: PriceArrays) -> bool:
         """Return whether every row stays within the limits, for any values, so that it needs no limits."""

@@ -124,12 +124,12 @@ class Terms:
         asked = {name: getattr(self, name) for name in ("acquisition", "max_cost", "tradeoff", "n_jobs")}
         return Terms.of(card, costs, **(asked | changes))
 
-    @property
+    @cached_property
     def by_path(self) -> bool:
         """Whether a tree acquires features split by split."""
         return self.acquisition == "path"
 
-    @property
+    @cached_property
     def is_soft(self) -> bool:
         """Whether rows go all ways, by probability."""
         return self.routing == "soft"
@@ -158,6 +158,11 @@ class Terms:
     def error_columns(self) -> tuple[str, ...]:
         """Names of available columns that are prices of errors, which decide a label."""
         return error_columns(self.card, self.costs.errors, self.unavailable)
+
+    def may_ask(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the features among these that a row may ask for: those neither known nor unavailable."""
+        spared = {*self.known, *self.unavailable}
+        return tuple(name for name in names if name not in spared)
 
     def check_hard(self, reason: str) -> None:
         """Refuse soft routing for a reason."""
