@@ -45,6 +45,7 @@ def _number(decimal: str) -> re.Pattern[str]:
     return re.compile(rf"{_SIGN}(?:{group}|(?:\d+(?:{d}\d*)?|{d}\d+)(?:[eE][+-]?\d+)?|{_WORDS})", re.ASCII)
 
 
+# Stands below the function that makes it.
 _NUMBER = {decimal: _number(decimal) for decimal in _OTHER}
 
 

@@ -140,4 +140,5 @@ class _Alone(Workers):
         return "ALONE"
 
 
+# Stands below its class.
 ALONE: Workers = _Alone()

@@ -90,6 +90,7 @@ class Room(NamedTuple):
     parts: I8
 
 
+# Stands below its class.
 _WIDENED = Room._fields[1 : Room._fields.index("rows")]  # with leaves
 
 

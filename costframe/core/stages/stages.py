@@ -287,6 +287,7 @@ class Route:
         return brief(self, format_count(len(self.learners), "learner"), *ways)
 
 
+# Stands below the classes that it joins.
 Stage = Answer | Route
 
 

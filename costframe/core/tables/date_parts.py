@@ -44,5 +44,6 @@ def _hour(days: Days) -> Days:
     return np.minimum(np.floor((days - whole + np.spacing(np.abs(days))) * 24.0), 23.0)
 
 
+# Stands below the functions that it names.
 MAKERS: dict[str, Callable[[Days], Days]] = dict(zip(PARTS, (_year, _month, _day, _weekday, _hour), strict=True))
 """What makes each part of dates of days since 1970-01-01: weekdays are 0, a Monday, to 6."""
