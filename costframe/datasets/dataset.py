@@ -190,10 +190,7 @@ class Dataset:
         usual = tuple(f"x{i}" for i in range(rows.shape[1]))
         names = usual if feature_names is None else check_name_list("feature_names", feature_names, error=DataError)
         notes = check_name_list("notes", notes)
-        queries = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
-        numbers = None if groups is None else check_queries(groups, len(labels), "groups", "group")
-        if numbers is not None and queries is not None:
-            check_nested(queries, numbers, "groups")
+        queries, numbers = _number_units(qid, groups, len(labels))
         if split is None:
             kinds = Kinds(len(labels), labels if task == "classification" else None, queries, numbers)
             parts, remarks = split_rows(kinds, seed)
@@ -208,21 +205,9 @@ class Dataset:
         model = order_prices(CostModel.of(costs, names), names)
         remarks = [*notes, *remarks]
         return cls(
-            name,
-            rows,
-            labels,
-            names,
-            model,
-            task,
-            parts,
-            queries,
-            classes,
-            categorical or {},
-            tuple(remarks),
-            perfect_cost,
-            used,
-            groups=numbers,
-        )
+            name, rows, labels, names, model, task, parts, queries, classes, categorical or {}, tuple(remarks),
+            perfect_cost, used, groups=numbers,
+        )  # fmt: skip
 
     def split_anew(self, seed: int) -> Dataset:
         """Return the same rows, split by another seed; refuse rows that came in parts."""
@@ -278,3 +263,12 @@ def _read_arrays(X: Any, y: Any, split: Any, qid: Any) -> tuple[F8, NDArray[Any]
         if values is not None and len(values) != len(rows):
             raise DataError(f"expected as many rows everywhere, got X {rows.shape} and {name} ({len(values)},)")
     return rows, np.asarray(y)
+
+
+def _number_units(qid: Any, groups: Any, n_rows: int) -> tuple[I8 | None, I8 | None]:
+    """Return the numbers of queries and of groups, int64 (n,), if there are any; refuse queries across groups."""
+    queries = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
+    numbers = None if groups is None else check_queries(groups, n_rows, "groups", "group")
+    if numbers is not None and queries is not None:
+        check_nested(queries, numbers, "groups")
+    return queries, numbers
