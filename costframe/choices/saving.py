@@ -81,7 +81,7 @@ def _save(folder: Path, result: StudyResult, *, overwrite: bool) -> None:
 
 
 def _check_run(folder: Path, fits: Sequence[Fitted]) -> None:
-    """Refuse the folder of a run that did not fit the models, of which it may have some of the same names."""
+    """Refuse the folder of a run that fitted other models: it may have models of the same names."""
     if not holds_run(folder):
         return
     models = (folder / MODELS).resolve()

@@ -211,7 +211,7 @@ class SetArchive:
             data = self.data.take_columns(columns)
             fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged)
             judged, scores = self.judged_rows, fitted.scores[self.judged_rows]
-            losses, bill = self.loss.each(self.rows.y[judged], scores), self.prices.of_set(features)
+            losses, bill = self.loss.by_row(self.rows.y[judged], scores), self.prices.of_set(features)
             if self.error_costs is not None:
                 bill += float(np.average(self.error_costs(scores), weights=self.rows.weight[judged]))
             gains = np.diagonal(fitted.gain).copy()

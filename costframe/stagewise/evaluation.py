@@ -95,7 +95,7 @@ class Evaluation:
             prices, acquisition = self.pricing.spread_prices, self.pricing.acquisition
             return stage_costs(stages, prices, self.pricing.X, acquisition)[:, stage_numbers(tree.topology)[0]]
         used, n_rows = tree.used, len(self.rows.target)
-        costs = [self.reads.after(tree.bought(node)).each(used[node])[:n_rows] for node in range(len(used))]
+        costs = [self.reads.after(tree.bought(node)).by_row(used[node])[:n_rows] for node in range(len(used))]
         return np.stack(costs, axis=1)
 
     def arrival(self, tree: SoftTree) -> F8:

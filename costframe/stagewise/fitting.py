@@ -68,14 +68,14 @@ def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> I8 | None:
     member, saved = _savings(groups)
     if not len(saved):
         return None
-    at_least = np.maximum.reduceat(fit.lost_alone[member.indices], member.indptr[:-1])
+    at_least = np.maximum.reduceat(fit.rises_alone[member.indices], member.indptr[:-1])
     hope = saved - at_least
     best, gone = 0.0, None
     for group in np.argsort(-hope, kind="stable"):
         if hope[group] <= best:
             break
         inside = member.indices[member.indptr[group] : member.indptr[group + 1]]
-        worth = float(saved[group]) - (fit.lost(inside) if len(inside) > 1 else float(at_least[group]))
+        worth = float(saved[group]) - (fit.rise_without(inside) if len(inside) > 1 else float(at_least[group]))
         if worth > best:
             best, gone = worth, inside
     return gone

@@ -1,4 +1,4 @@
-"""The law of labels: a row has one, whoever asks."""
+"""The law of labels: a row has the same one in every answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def a_row_has_one_label(case: Case) -> None:
 
 
 def expect_one_label(predictor: Any, rows: F8, wanted: Any, *, some: int = SOME) -> None:
-    """Expect that a predictor gives rows, float64 (rows, d), these labels, (rows,), whoever asks for them.
+    """Expect that a predictor gives rows, float64 (rows, d), these labels, (rows,), in every way to ask.
 
     A table is asked as it is, under a cap that every row can pay, and of the model after saving and loading. The first
     `some` rows are asked one by one, as an inquiry and as one of several rows.

@@ -124,7 +124,7 @@ def anneal(
     annealer, progress = asked.annealer, _Progress(asked.progress, len(starts))
 
     def begin(start: Start, prices: SplitPrices) -> EnsembleRun:
-        assert data.valid is not None  # noqa: S101 - whoever anneals has seen to it
+        assert data.valid is not None  # noqa: S101 - callers check it
         boosted, running = Boosted.constant(data.train, loss, step), Running(data.valid, loss, data.prices)
         running.begin(boosted.ensemble.intercept)
         draws = None if random_state is None else np.random.default_rng(random_state)

@@ -113,8 +113,8 @@ class PrefixCost:
     def add(self, tree: TreeTable) -> F8:
         """Add a tree of one output, with e_t = 1, and return its values: float64 (rows,)."""
         leaves = np.empty(len(self._X), np.int64)
-        own = self._masks, self._computed, self._bought, leaves
-        paid = engine.pay_tree(self._X, engine.Tree.of(tree), *self._engine_prices, *own)
+        arrays = self._masks, self._computed, self._bought, leaves
+        paid = engine.pay_tree(self._X, engine.Tree.of(tree), *self._engine_prices, *arrays)
         if self._workers.count > 1 or paid:  # another worker's rows may have paid
             self._mean = None
         return tree.values[tree.value[leaves]]

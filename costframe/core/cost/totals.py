@@ -120,12 +120,12 @@ class Totals:
         return from_digits(self.weight)
 
 
-def _equal(one: PriceArrays, other: PriceArrays) -> bool:
+def _equal(arrays: PriceArrays, other: PriceArrays) -> bool:
     """Return whether prices are equal, as far as they show in a report."""
-    if one is other:
+    if arrays is other:
         return True
-    same = (one.names, one.resource_names, one.unit) == (other.names, other.resource_names, other.unit)
-    pairs = ((getattr(one, name), getattr(other, name)) for name in ("cost", "once", "resource_cost"))
+    same = (arrays.names, arrays.resource_names, arrays.unit) == (other.names, other.resource_names, other.unit)
+    pairs = ((getattr(arrays, name), getattr(other, name)) for name in ("cost", "once", "resource_cost"))
     return same and all(np.array_equal(a, b) for a, b in pairs)
 
 

@@ -107,12 +107,12 @@ class MixedPredictor(Predictor):
 
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> MixedPredictor:
         """Return the same model, both of whose predictors answer rows that limits cut; see `Predictor`."""
-        first, second = (each.with_fallbacks(X, sample_weight) for each in (self.first, self.second))
+        first, second = (part.with_fallbacks(X, sample_weight) for part in (self.first, self.second))
         return evolve(self, first=first, second=second)
 
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return itself; it refuses predictors whose rows of a query depend on each other, as it parts them."""
-        if any(each.of_queries(qid) is not each for each in (self.first, self.second)):
+        if any(part.of_queries(qid) is not part for part in (self.first, self.second)):
             raise ParameterError("qid: rows of a query depend on each other, and a mixture parts them")
         return self
 
@@ -134,28 +134,28 @@ class MixedPredictor(Predictor):
         self._check_terms(terms)
         prices, gone = terms.prices, terms.barred
         second = self.second_answers(X, gone)
-        one, other = (
+        charges, other = (
             model.charges(X[rows], weight[rows], terms)
             for model, rows in ((self.first, ~second), (self.second, second))
         )
 
         def join(name: str) -> Any:
-            pair = getattr(one, name), getattr(other, name)
+            pair = getattr(charges, name), getattr(other, name)
             given = next((part for part in pair if part is not None), None)
             if given is None:
                 return None
-            parts = (one, other)
+            parts = (charges, other)
             filled = [
                 np.zeros(len(part.acquired), given.dtype) if values is None else values
                 for values, part in zip(pair, parts, strict=True)
             ]
             return _in_order(filled, second)
 
-        given = [Ends(np.asarray(each.predictions), each.places) for each in (one, other)]
+        given = [Ends(np.asarray(part.predictions), part.places) for part in (charges, other)]
         ends = join_ends(given, self.card.half, lambda arrays: _in_order(arrays, second))
         hashed, total = self.available_columns(gone), weight.sum()
-        acquired, by_feature = join("acquired"), one.feature_weight + other.feature_weight
-        by_resource = one.resource_weight + other.resource_weight
+        acquired, by_feature = join("acquired"), charges.feature_weight + other.feature_weight
+        by_resource = charges.resource_weight + other.resource_weight
         acquired[:, hashed], by_feature[hashed] = True, total
         by_resource[list(prices.direct_needs.of_features(hashed))] = total
         by_row = {name: join(name) for name in ("acquisition", "learners", "comparisons", "reuse")}
@@ -168,17 +168,17 @@ class MixedPredictor(Predictor):
             predictions=ends.predictions,
             places=ends.places,
             cut=join("cut"),
-            per_row=_in_order([one.row_costs, other.row_costs], second),
+            per_row=_in_order([charges.row_costs, other.row_costs], second),
         )
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns on the rows that each predictor answers; see `Predictor.gains`."""
-        second, found = self.second_answers(rows.X), dict[tuple[int, ...], float]()
+        second, gains = self.second_answers(rows.X), dict[tuple[int, ...], float]()
         for model, mine in ((self.first, ~second), (self.second, second)):
             some = evolve(rows, X=rows.X[mine], weight=rows.weight[mine])
             for columns, gain in model.gains(some, costs).items() if mine.any() else ():
-                found[columns] = found.get(columns, 0.0) + gain
-        return found
+                gains[columns] = gains.get(columns, 0.0) + gain
+        return gains
 
     def second_answers(self, X: F8, gone: frozenset[int] = frozenset()) -> B1:
         """Return which rows, float64 (n, d), the second predictor answers: bool (n,); columns in `gone` are missing."""
@@ -217,14 +217,14 @@ def _check_part(name: str, model: Any) -> None:
 
 def _in_order(parts: Sequence[NDArray[Any]], second: B1) -> NDArray[Any]:
     """Return the values of all rows in their order, given those of the rows of each predictor."""
-    kept = [part for part in parts if len(part)] or parts[:1]
-    if len({part.shape[1:] for part in kept}) > 1:
-        one, other = (part.shape[1:] for part in kept)
-        raise DataError(f"second: expected predictions of shape {one} a row, as the first predictor's, got {other}")
-    joined = np.concatenate(kept)
-    found = np.empty_like(joined)
-    found[np.argsort(second, kind="stable")] = joined
-    return found
+    filled = [part for part in parts if len(part)] or parts[:1]
+    if len({part.shape[1:] for part in filled}) > 1:
+        shape, other = (part.shape[1:] for part in filled)
+        raise DataError(f"second: expected predictions of shape {shape} a row, as the first predictor's, got {other}")
+    joined = np.concatenate(filled)
+    ordered = np.empty_like(joined)
+    ordered[np.argsort(second, kind="stable")] = joined
+    return ordered
 
 
 class MixedWalker:
@@ -242,7 +242,7 @@ class MixedWalker:
         self.evaluated: Fraction = ZERO
         wanted = {*model.available_columns(gone)} - values.keys()
         if wanted:  # both predictors certainly need what both ask for
-            wanted |= frozenset.intersection(*(self._columns(each) for each in begun)) - values.keys()
+            wanted |= frozenset.intersection(*(self._columns(inquiry) for inquiry in begun)) - values.keys()
         else:
             number, inquiry = self._draw() if drawn is None else drawn
             inquiry = copy(inquiry)

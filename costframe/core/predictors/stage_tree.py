@@ -74,8 +74,8 @@ class StageTree(StageModel, Predictor):
         """What describes it; of its facts, its size and links."""
         counts = format_count(len(self.stages), "stage"), format_count(len(self.bank), "learner")
         facts = *counts, f"link {', '.join(map(repr, self.links))}"
-        half = 0.5 if self.only_answer is None else self.only_answer.half
-        return Card(self.bank.feature_names, self.costs, self.bank.categories, self.classes, half=half, facts=facts)
+        cut = 0.5 if self.only_answer is None else self.only_answer.half
+        return Card(self.bank.feature_names, self.costs, self.bank.categories, self.classes, half=cut, facts=facts)
 
     def with_card(self, card: Card) -> StageTree:
         """Return the same model with another card; see `Predictor.with_card`."""

@@ -259,9 +259,8 @@ class CostModel:
         features, resources, names = price_through(
             self.features, self.resources, made_from, split=self.split, reuse=self.reuse, paid_apart=paid_apart
         )
-        errors = (
-            None if self.errors is None or self.errors.columns else self.errors
-        )  # whoever reads raw columns decides
+        by_column = self.errors is not None and self.errors.columns  # readers of raw columns have their prices
+        errors = None if by_column else self.errors
         return ThroughPrices(attrs.evolve(self, features=features, resources=resources, errors=errors), names)
 
     def without_errors(self) -> CostModel:

@@ -51,7 +51,7 @@ class _EarlyExit(PlainBoosting):
     _kind: ClassVar[type[ExitPredictor]]
 
     @abstractmethod
-    def _lost(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
+    def _mean_loss(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         """Return the mean loss of rows with these scores at their exits, or these ranks."""
 
     def _train(self, data: TrainingData) -> Predictor:
@@ -95,7 +95,7 @@ class _EarlyExit(PlainBoosting):
             rule = evolve(rule, threshold=threshold)
             last_scores, at = rule.walk(lambda number, rows: scores[number, rows], len(held))
             predictions = rule.answers(last_scores, at)
-            loss = self._lost(data, held, last_scores, predictions)
+            loss = self._mean_loss(data, held, last_scores, predictions)
             value = -loss if score is None else score(HeldOutPredictions(held, predictions))
             count = 0 if threshold == EVERY_ROW else exits.ends[-1]
             mean = float(np.average(cost[at, everyone], weights=held.weight))
@@ -208,7 +208,7 @@ class EarlyExitClassifier(CostAwareClassifier, _EarlyExit):
 
     class_weight: Any = field(default=None, kw_only=True)
 
-    def _lost(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
+    def _mean_loss(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         del ranks
         return self._loss(data).for_rows(held).mean(held.y, scores, held.weight)
 
@@ -260,6 +260,6 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         queries = np.zeros(n_rows, np.int64) if qid is None else check_queries(qid, n_rows, "qid")
         return ndcg_at_5(self._encode(y, n_rows, "y", first=False), self.predict(X, qid=queries), None, queries)
 
-    def _lost(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
+    def _mean_loss(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         del data, scores
         return LambdaRankLoss().for_rows(held).mean(held.y, ranks[:, np.newaxis], held.weight)

@@ -33,7 +33,7 @@ class ExitPredictor(Predictor):
 
     @classmethod
     def of(cls, tree: StageTree, every: int) -> Self:
-        """Place an exit after every so many trees; a round of one tree for each of several outputs counts as one."""
+        """Place exits `every` trees apart; a round of one tree for each of several outputs counts as one."""
         exits = cls(tree)
         count, width = len(exits.answer.learners), exits.answer.weights.shape[1]
         feeds = np.add.reduceat(exits.answer.weights != 0, exits._first_outputs, axis=0) if count else np.ones((1, 2))

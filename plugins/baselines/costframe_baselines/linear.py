@@ -36,7 +36,7 @@ _LINKS = {0: "identity", 2: "sigmoid"}
 
 def linear_losses(weights: F8, H: F8, rows: Rows, n_classes: int) -> F8:
     """Return the loss of each row: log loss, or half the squared error."""
-    return loss_for(n_classes).each(rows.y, scores_of(H, weights).T)
+    return loss_for(n_classes).by_row(rows.y, scores_of(H, weights).T)
 
 
 @frozen(eq=False)

@@ -165,7 +165,7 @@ def _gain(archive: SetArchive, selector: frozenset[int], gains: F8, n_candidates
         won[outside] = gains[outside, best] - gains[outside, overall]
     gain = float(weight @ won)
     error = float(np.sqrt(weight @ (won - gain) ** 2 / total))
-    sure = np.sqrt(_SURE**2 + 2 * np.log(n_candidates))  # of the best of so many
+    sure = np.sqrt(_SURE**2 + 2 * np.log(n_candidates))  # for the best of n_candidates
     if not gain > max(sure * error, _LEAST):
         return 0.0, []
     leaf = _leaves(splits := _split(bins, gains, weight, fewest), bins)

@@ -120,7 +120,7 @@ class Problem:
 
     def losses(self, scores: F8) -> F8:
         """Return the losses to plan with, in money with stakes, given out-of-fold scores (n, K): float64 (n,)."""
-        return self.loss.each(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)
+        return self.loss.by_row(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)
 
     def held_out(self, rows: Rows, scores: F8) -> HeldOutPredictions:
         """Return rows with predictions, from their out-of-fold scores (n, K)."""
