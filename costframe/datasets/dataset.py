@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_choice, check_mapping, check_name_list, check_number
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, format_count, quote_names, shown
+from costframe.core.plugins.entries import TASKS
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.row_labels import check_nested, check_queries
 from costframe.core.tables.rows import refuse_text
 from costframe.datasets.column_prices import order_prices, source_of
 from costframe.datasets.parts import PARTS, Kinds, check_parts, split_rows
-
-TASKS = ("classification", "regression", "ranking")
 
 
 @frozen(eq=False)
@@ -184,7 +183,7 @@ class Dataset:
         perfect_cost : float, optional
         """
         rows, labels = _read_arrays(X, y, split, qid)
-        check_choice("task", task, TASKS)
+        check_choice("task", task, tuple(TASKS))
         check_number("seed", seed, whole=True)
         check_mapping("categorical", categorical)
         usual = tuple(f"x{i}" for i in range(rows.shape[1]))

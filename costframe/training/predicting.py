@@ -27,7 +27,7 @@ from costframe.core.terms.terms import OF_PLANS
 from costframe.training.row_reader import RowReader
 
 
-class Gains:
+class LazyImportances:
     """Importances by gain, computed at their first use; pickles hold them, and no rows."""
 
     def __init__(self, predictor: Predictor, rows: FallbackRows) -> None:
@@ -49,7 +49,7 @@ class Predicting(RowReader):
 
     predictor_: Predictor
     costs_: CostModel
-    _gains: Gains | None = None
+    _gains: LazyImportances | None = None
 
     @property
     def feature_importances_(self) -> F8:

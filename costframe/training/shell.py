@@ -25,7 +25,7 @@ from costframe.core.workers import Workers
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.date_parts import DatedPath, DateParts
 from costframe.training.error_costs import usual_tradeoff
-from costframe.training.predicting import Gains, Predicting
+from costframe.training.predicting import LazyImportances, Predicting
 
 F = TypeVar("F", bound=Callable[..., Any])
 Path = TypeVar("Path")
@@ -274,7 +274,7 @@ class CostAwareEstimator(Predicting):
         predictor = self._of_columns(predictor, costs, known)
         if known is not None:
             predictor = predictor.with_fallbacks(known.X, known.weight)
-        self._gains = None if known is None else Gains(predictor, known)
+        self._gains = None if known is None else LazyImportances(predictor, known)
         self.predictor_ = predictor
 
     def _keep_path(self, path: Path, predictor: Predictor, data: TrainingData) -> Path:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from costframe.core.arrays import I8
 from costframe.core.errors import WorkersError
 from costframe.core.storage.saving import checksum
-from costframe.core.workers import MAX, Operation, Workers
+from costframe.core.workers import MAX, Reduction, Workers
 from costframe.training.cluster.partitions import Part, Partitions, join_parts
 
 A = TypeVar("A")
@@ -118,7 +118,7 @@ class _CollectiveWorkers(Workers):
         """Return for how many seconds this worker has waited for others."""
         return time.monotonic() - self._begin
 
-    def _combine(self, values: NDArray[Any], operation: Operation) -> NDArray[Any]:
+    def _combine(self, values: NDArray[Any], operation: Reduction) -> NDArray[Any]:
         from xgboost import collective
 
         how = collective.Op.MAX if operation == MAX else collective.Op.SUM
