@@ -15,8 +15,9 @@ from column_cases import HashedLabels
 from naive_adopt import nasty_rows
 
 import costframe as cf
+from costframe.core.terms.classes import both_classes
 from costframe.errors import AdoptionError
-from costframe.plugin import DataError, both_classes
+from costframe.plugin import DataError
 
 cb = pytest.importorskip("catboost", reason="needs catboost")
 

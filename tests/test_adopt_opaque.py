@@ -25,8 +25,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn_cases import PAIR, SIGNAL, THREE, TWO, WHOLE
 
 import costframe as cf
-from costframe.errors import AdoptionError
-from costframe.plugin import BankError, OpaqueLearner
+from costframe.errors import AdoptionError, BankError
+from costframe.plugin import OpaqueLearner
 
 NAMES = ["age", "chol", "thal", "bp"]
 FRAME = pd.DataFrame(WHOLE, columns=NAMES)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.errors import StageError
-from costframe.plugin import BankError, DataError, OpaqueLearner, ParameterError, TreeTable
+from costframe.errors import BankError, StageError
+from costframe.plugin import DataError, OpaqueLearner, ParameterError, TreeTable
 from costframe.testing import strategies
 
 STUMP = TreeTable.single(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import Answer, StageTree, SteppedPredictor, WeakLearnerBank
-from costframe.errors import InquiryError
-from costframe.plugin import BankError, DataError, TreeTable
+from costframe.errors import BankError, InquiryError
+from costframe.plugin import DataError, TreeTable
 from costframe.sources import predict_many, predict_one
 
 LABELS = {"color": ("red", "green", "blue")}

@@ -10,8 +10,8 @@ from costframe import CostframeError, CostModel, ExpectedCost, MiserRegressor
 from costframe.core.cost.accounts import PrefixCost
 from costframe.core.cost.charges import stage_costs
 from costframe.core.prices.needs import Needs
+from costframe.core.stages.links import log_odds
 from costframe.engine import price_rows
-from costframe.plugin import log_odds
 from costframe.testing import inquire, same_bits, strategies
 
 pytestmark = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from score_cases import influence, resolve_score, score_named, with_labels
 
-from costframe.plugin import standard_error
+from costframe.training.influences import standard_error
 
 RNG = np.random.default_rng(3)
 N = 60

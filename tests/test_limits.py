@@ -22,8 +22,9 @@ from costframe.core.prices.ledger import Ledger
 from costframe.core.prices.limits import Limits
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.layout import BOUGHT
+from costframe.core.stages.step import StageStepper
 from costframe.errors import StageError
-from costframe.plugin import FallbackRows, ParameterError, StageStepper, TreeTable
+from costframe.plugin import FallbackRows, ParameterError, TreeTable
 from costframe.sources import CallSource, Lookup, Policy, Sources
 from costframe.testing import same_bits, strategies
 

@@ -62,6 +62,22 @@ def test_faces_have_all_names_of_their_stubs(face):
     assert not hasattr(module, "nothing")
 
 
+FACES = ("plugin", "trees", "stagewise", "sets", "gates", "adoption")
+
+
+def test_faces_for_plugins_are_small_and_documented():
+    """Their pages show docstrings, and the guide leads to each; constants and names of types have none."""
+    guide = (ROOT / "docs" / "writing-a-plugin.md").read_text(encoding="utf-8")
+    faces = {face: importlib.import_module(f"costframe.{face}") for face in FACES}
+    for face, module in faces.items():
+        stub = "plugin.pyi" if face == "plugin" else f"{face}/__init__.pyi"
+        assert f"](../costframe/{stub})" in guide
+        for value in (getattr(module, name) for name in module.__all__):
+            assert value.__doc__ or not (inspect.isclass(value) or inspect.isfunction(value))
+    assert sum(len(module.__all__) for module in faces.values()) <= 140
+    assert not [(face, name) for face, module in faces.items() for name in module.__all__ if name in cf.__all__]
+
+
 def documented(cls):
     """The names in the section of parameters of a docstring."""
     section = inspect.getdoc(cls).partition("Parameters\n----------\n")[2].partition("\n\n")[0]

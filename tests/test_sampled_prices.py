@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from stagewise_cases import RelaxedCost
 
 import costframe as cf
-from costframe.plugin import BankError, PricedGroups, SampledPrices, draw_rows
+from costframe.errors import BankError
+from costframe.plugin import PricedGroups, SampledPrices, draw_rows
 from costframe.testing import strategies
 
 pytestmark = [

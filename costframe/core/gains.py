@@ -13,7 +13,7 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.stages.run_stages import LeftOutputs, MeanOutputs
+from costframe.core.stages.run_stages import LeftOutputs, MeanOutputs, mean_outputs
 from costframe.core.stages.stages import Answer
 
 Weights = Mapping[int, F8]  # of outputs (C, K), by learner
@@ -24,13 +24,19 @@ Gains = Mapping[tuple[int, ...], float]  # by the columns that a test of a tree,
 
 
 def gains_of_answers(
-    bank: WeakLearnerBank, answers: Mapping[int, Answer], exits: I8, rows: FallbackRows, expected: MeanOutputs
+    bank: WeakLearnerBank,
+    answers: Mapping[int, Answer],
+    exits: I8,
+    rows: FallbackRows,
+    expected: MeanOutputs | None = None,
 ) -> Gains:
     """Return the gains on rows, given the answers by exit, and the exits of rows, int64 (rows,).
 
     The gain of a test of a tree is the square of the change of the tree's expected output there, summed over rows and
     outputs; that of a column or opaque learner, the square of the difference of its output and the expected one.
+    Expected outputs are means over the rows by default.
     """
+    expected = mean_outputs(bank, rows.X, rows.weight) if expected is None else expected
     n_features = len(bank.feature_names)
     sums = np.zeros(n_features + len(bank.opaques))
     with np.errstate(over="ignore", invalid="ignore"):

@@ -17,6 +17,9 @@ SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to 
 _ALONE = {CHEAP: 2, EXPENSIVE: 3}  # columns of costs: below the gate, above it, and each model without a gate
 _ROUNDING = 1e-12
 _AROUND = (0.25, 1.0, 4.0)  # times the training tradeoff: the tradeoffs of a grid's points
+_LEVELS = 12
+_LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
+_HIGHEST = (1.0, 30.0)
 _SHARES = (0.03, 0.1, 0.25, 0.5, 0.75)  # of rows that go on, at a grid's points
 
 
@@ -33,6 +36,21 @@ class ModelOutputs:
         """Look up the labels' probabilities."""
         of_label = np.where(y == 1, proba, 1 - proba) if proba.ndim == 1 else proba[np.arange(len(y)), y]
         return cls(proba, np.asarray(-np.log(np.clip(of_label, SURE, 1 - SURE))), account)
+
+    def default_tradeoffs(self, rows: Rows, prices: PriceArrays) -> F8:
+        """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of this model.
+
+        At the largest, the cheapest feature with a price is hardly worth it.
+        """
+        share = np.bincount(rows.y, rows.weight) / rows.weight.sum()
+        share = share[share > 0]
+        cost = float(np.average(self.account.cost(prices), weights=rows.weight))
+        loss = float(-share @ np.log(share))
+        if not (cost > 0 and loss > 0):
+            return np.zeros(1)
+        each = prices.alone
+        high = np.clip(0.3 * cost / each[each > 0].min(initial=cost), *_HIGHEST)
+        return np.geomspace(high, _LOWEST, _LEVELS) * (loss / cost)
 
 
 @frozen

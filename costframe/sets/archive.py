@@ -23,7 +23,7 @@ from costframe.core.stages.links import apply_link, squeeze
 from costframe.training.data import Rows
 from costframe.training.losses import PointwiseLoss
 from costframe.trees.bin_mapper import BinnedData
-from costframe.trees.folds import boost_folds
+from costframe.trees.folds import BoostedFolds
 from costframe.trees.monitor import HeldOutPredictions
 from costframe.trees.settings import TreeSettings
 
@@ -35,6 +35,8 @@ _FLOOR = 2e-3  # share of the full cost added to prices that divide gains, for f
 # Of searches by bill:
 _SINGLES, _PAIRED, _PROMISING, _LONGEST = 64, 5, 12, 7  # features tried alone, in pairs, and step by step; steps
 _COARSE_FLOOR = 0.02  # share of the full cost added to prices
+_LEAST_APART = 0.015  # distance of two sets of the front
+_COST_WEIGHT, _COST_FLOOR = 0.3, 2e-3
 
 
 @frozen
@@ -164,10 +166,35 @@ class SetArchive:
                 front.append(tried)
         return front
 
+    def spread(self, count: int) -> list[frozenset[int]]:
+        """Choose at most `count` sets: the empty one, all features, and those of the front farthest from one another.
+
+        The distance of two sets is their difference in loss, as a share of the possible gain, and in the logarithm of
+        cost.
+        """
+        front = self.front()
+        loss, cost = (np.array([getattr(each, name) for each in front]) for name in ("loss", "cost"))
+        full = self.prices.full
+        place = np.stack(
+            [
+                (loss - loss.min()) / (loss[0] - loss.min() + 1e-300),
+                _COST_WEIGHT * np.log(cost / full + _COST_FLOOR) / np.log(1 / _COST_FLOOR) if full > 0 else 0 * cost,
+            ],
+            axis=1,
+        )
+        everything = frozenset(range(len(self.prices.cost)))
+        kept, left = [0], list(range(1, len(front)))
+        while len(kept) < count - 1 and left:
+            far = [min(np.abs(place[one] - place[other]).sum() for other in kept) for one in left]
+            if max(far) < _LEAST_APART:
+                break
+            kept.append(left.pop(int(np.argmax(far))))
+        return list(dict.fromkeys([frozenset(), *(front[each].features for each in sorted(kept)), everything]))
+
     def held_out(self, features: frozenset[int]) -> HeldOutPredictions:
         """Return all rows with out-of-fold predictions by quick fits on a set."""
         data = self.data.take_columns(np.array(sorted(features), np.int64))
-        scores = boost_folds(data, self.rows, self.loss, self.fold, self.settings).scores
+        scores = BoostedFolds.fit(data, self.rows, self.loss, self.fold, self.settings).scores
         return HeldOutPredictions(self.rows, squeeze(apply_link(self.loss.link, scores)))
 
     @cached_property
@@ -209,7 +236,7 @@ class SetArchive:
         def fit(features: frozenset[int]) -> tuple[FeatureSet, F8, F8 | None]:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
-            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged)
+            fitted = BoostedFolds.fit(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged)
             judged, scores = self.judged_rows, fitted.scores[self.judged_rows]
             losses, bill = self.loss.by_row(self.rows.y[judged], scores), self.prices.of_set(features)
             if self.error_costs is not None:

@@ -9,13 +9,10 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.names import match_columns
-from costframe.core.arrays import F8
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer
 from costframe.core.sums import sum_over_rows
 from costframe.stagewise.train_bank import train_bank
 from costframe.training.data import TrainingData
@@ -71,35 +68,6 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
 
 def _model(bank: Any) -> Any:
     return bank if isinstance(bank, WeakLearnerBank | StageTree) else getattr(bank, "predictor_", None)
-
-
-def ensemble_weights(given: Any, bank: WeakLearnerBank) -> F8 | None:
-    """Return the weights of a bank's outputs in its model, float64 (C,): for one answer of one score, or boosted trees.
-
-    Return None for other models, and for a bank without learners.
-
-    Parameters
-    ----------
-    given : object
-        The value of the parameter `bank`.
-    bank : WeakLearnerBank
-        The result of `find_bank`.
-    """
-    model = _model(given)
-    if not len(bank):
-        return None
-    if isinstance(model, StageTree):
-        answer = model.stages[0]
-        if len(model.stages) > 1 or not isinstance(answer, Answer) or len(answer.intercept) > 1:
-            return None
-        answer = answer.divided()
-        if answer.blends:
-            return None
-        weights = np.zeros(int(bank.widths.sum()))
-        owner = np.repeat(np.arange(len(bank)), bank.widths)
-        weights[np.isin(owner, answer.learners)] = answer.weights[:, 0]
-        return weights
-    return np.ones(len(bank)) if (bank.kind == TREE).all() and (bank.widths == 1).all() else None
 
 
 def default_max_features(n_features: int) -> float:

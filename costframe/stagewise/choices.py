@@ -10,7 +10,6 @@ from attrs import evolve
 
 from costframe.training.progress import track
 
-MOST_LEARNERS = 1_000  # settings are chosen on part of the rows and of the learners
 S = TypeVar("S")
 
 

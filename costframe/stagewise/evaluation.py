@@ -12,7 +12,7 @@ from costframe.core.arrays import B1, F8
 from costframe.core.cost.charges import stage_costs
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.stagewise.bank_rows import BankRows, as_counts, outputs_on, targets_of
+from costframe.stagewise.bank_rows import BankRows, as_counts, targets_of
 from costframe.stagewise.flow import Flow
 from costframe.stagewise.pricing import Pricing
 from costframe.stagewise.soft_tree import SoftTree
@@ -66,7 +66,7 @@ class Evaluation:
         n_jobs: int | None,
     ) -> Evaluation:
         """Evaluate a bank on rows, for the squared loss of the targets of `targets_of`."""
-        outputs = outputs_on(bank, rows.X, n_jobs)
+        outputs = BankRows.outputs_of(bank, rows.X, n_jobs)
         pricing = Pricing.of(bank, data.prices, rows, outputs, acquisition)
         target, share = targets_of(rows.y, data.n_classes), rows.weight / rows.total_weight
         return cls(BankRows(outputs, target, rows.weight, share), pricing, SquaredLoss(), tradeoff)

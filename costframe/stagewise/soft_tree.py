@@ -14,6 +14,8 @@ from costframe.core.sums import coarse
 from costframe.stagewise.bank_rows import BankRows
 from costframe.stagewise.topology import Topology
 
+_ZERO = 1e-4  # of the target's deviation: weights that change scores by less are set to zero
+
 
 @frozen(eq=False)
 class WeightedSum:
@@ -111,6 +113,13 @@ class SoftTree:
     def answers(self, scores: F8) -> F8:
         """Turn scores (n, K, M) into the answers of nodes: float64 (n, K, M)."""
         return np.asarray(self.calibration[:, :1] * scores + self.calibration[:, 1:])
+
+    def without_zeros(self, rows: BankRows) -> SoftTree:
+        """Set negligible weights, which a minimizer leaves near zero, to zero."""
+        variance = rows.loss_weight @ np.square(rows.target - rows.loss_weight @ rows.target)
+        size = np.sqrt(np.square(self.weights).sum(axis=2) * rows.variance)
+        matters = size >= _ZERO * np.sqrt(variance.max())
+        return evolve(self, weights=np.where(matters[:, :, np.newaxis], self.weights, 0.0))
 
     def columns(self, used: I8) -> SoftTree:
         """Keep only the weights of some outputs."""

@@ -20,7 +20,6 @@ from costframe.core.tables.rows import as_feature_names, as_rows
 from costframe.training.data import Rows
 from costframe.training.losses import SoftmaxLoss, loss_for
 from costframe.trees.banks import USUAL, boost_trees
-from costframe.trees.scaling import check_sizes
 
 LOSSES = ("squared", "logistic", "softmax")
 
@@ -100,7 +99,7 @@ def _read_rows(values: F8, y: ArrayLike, sample_weight: ArrayLike | None, loss: 
     target = check_target(y, len(values), "y")
     keep = weight > 0
     rows = Rows(values[keep], _labels(target[keep], loss), weight[keep])
-    check_sizes(rows)
+    rows.check_sizes()
     return rows
 
 

@@ -18,8 +18,10 @@ from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import exact_sum
 from costframe.core.tables.categories import Categories
 from costframe.core.workers import ALONE, Workers
+from costframe.training.dominated import dominated_duplicates
 
 USUAL_TRADEOFF = 1e-3  # without prices of errors
+_LEAST_SIZE, _MOST_SIZE = 1e-75, 1e75  # sums of weights times squared labels over any number of rows are still doubles
 _MANY = 255  # mean number of repetitions of a row that the tree engine can count
 
 
@@ -149,6 +151,27 @@ class Rows:
         """Sum of the weights: n, as the equations use it."""
         return exact_sum(self.weight, self.workers)
 
+    def check_sizes(self, suffix: str = "") -> None:
+        """Refuse labels and weights whose squares are not doubles.
+
+        Parameters
+        ----------
+        suffix : str
+            Suffix of the names `y` and `sample_weight`, for example "_val".
+
+        Raises
+        ------
+        DataError
+            If the largest label or weight of all workers is neither zero nor between 1e-75 and 1e75.
+        """
+        for name, values in (("y", self.y), ("sample_weight", self.weight)):
+            largest = self.workers.largest(float(np.abs(values).max(initial=0)))
+            if largest and not _LEAST_SIZE <= largest <= _MOST_SIZE:
+                raise DataError(
+                    f"{name}{suffix}: expected numbers of a size between {_LEAST_SIZE:g} and {_MOST_SIZE:g}, "
+                    f"the largest is {largest:g}; change their unit"
+                )
+
     def mean(self, values: F8) -> float:
         """Return the weighted mean of finite values of all workers' rows, from those of this one's: float64 (n,)."""
         return exact_sum(values * self.weight, self.workers) / self.total_weight
@@ -188,6 +211,10 @@ class TrainingData:
     def feature_names(self) -> tuple[str, ...]:
         """Names of X's columns."""
         return self.prices.names
+
+    def dominated_duplicates(self) -> B1:
+        """Find columns with the values of another column that never costs more, in training rows: bool (d,)."""
+        return dominated_duplicates(self.train.X, self.prices)
 
     def joined_rows(self) -> Rows:
         """Return training and validation rows as one table, queries of validation after those of training.

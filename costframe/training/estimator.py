@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, printable, shown
+from costframe.core.stages.links import log_odds
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.partitions import by_partition
 from costframe.core.tables.row_labels import check_queries, check_target
@@ -38,6 +39,11 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 
     kind = "classifier"
 
+    @property
+    def _scores_are_chances(self) -> bool:
+        """Whether the predictor's scores are probabilities; `decision_function` then gives their log odds."""
+        return False
+
     @by_partition
     def predict_proba(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
@@ -49,13 +55,9 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
     def decision_function(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
     ) -> F8:
-        """Return scores: float64 (rows,) for two classes, else (rows, K); of probabilities, log odds."""
-        asked = {"max_cost": max_cost, "unavailable": unavailable, **of_plan}
-        return self._as_scores(one_margin(self._ask("decision_function", X, **asked)))
-
-    def _as_scores(self, margins: F8) -> F8:
-        """Return the scores of rows, given what the predictor's `decision_function` tells of them, in one shape."""
-        return margins
+        """Return scores: float64 (rows,) for two classes, else (rows, K)."""
+        scores = one_margin(self._ask("decision_function", X, max_cost=max_cost, unavailable=unavailable, **of_plan))
+        return log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape) if self._scores_are_chances else scores
 
     @by_partition
     def predict(

@@ -13,7 +13,7 @@ from costframe.core.errors import ParameterError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
-from costframe.training.path_point import PathPoint, best_first
+from costframe.training.path_point import PathPoint
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class MeasuredPath(ABC):
         if not affordable:
             least = min(point.cost for point in self.points)
             raise ParameterError(f"budget: no model costs {budget!r} or less, the cheapest costs {least:g}")
-        return max(affordable, key=best_first)
+        return max(affordable, key=lambda point: point.rank)
 
 
 @frozen(eq=False)

@@ -15,6 +15,8 @@ from costframe.core.errors import DataError
 from costframe.core.learners.node_layout import Cuts, lay_out_cuts
 from costframe.core.machine import empty_bytes, run_parallel
 from costframe.core.workers import ALONE, Workers
+from costframe.training.data import Rows
+from costframe.trees.settings import TreeSettings
 from costframe.trees.thresholds import (
     Sketch,
     WeightedTable,
@@ -202,6 +204,19 @@ class BinnedData:
     columns: U8
     mapper: BinMapper
     places: dict[tuple[Any, ...], list[Any]] = field(factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, rows: Rows, settings: TreeSettings, categorical: B1 | None = None) -> BinnedData:
+        """Put training rows into bins; columns in `categorical`, bool (d,), have one bin for each category."""
+        mapper = BinMapper.fit(
+            rows.X,
+            max_bins=settings.max_bins,
+            sample_weight=rows.weight,
+            categorical=categorical,
+            n_threads=settings.n_threads,
+            workers=rows.workers,
+        )
+        return mapper.transform(rows.X, n_threads=settings.n_threads)
 
     @property
     def workers(self) -> Workers:

@@ -67,6 +67,66 @@ class BoostedFolds:
     _grow: Callable[[], tuple[Trees | None, LinearStart | None]] = field(repr=False)  # on all rows
     _made: tuple[BinMapper, F8, float, str] = field(repr=False)
 
+    @classmethod
+    def fit(
+        cls,
+        data: BinnedData,
+        rows: Rows,
+        loss: PointwiseLoss,
+        fold: I8,
+        settings: TreeSettings,
+        *,
+        judged: Sequence[int] | None = None,
+        linear: bool = False,
+        n_threads: int = 1,
+    ) -> BoostedFolds:
+        """Boost on the rows outside each fold, with equal rounds, while the out-of-fold loss falls.
+
+        Parameters
+        ----------
+        data : BinnedData
+            The columns to use.
+        rows : Rows
+        loss : PointwiseLoss
+        fold : int64 (n,)
+            The fold of each row.
+        settings : TreeSettings
+            With `n_iter_no_change` None it keeps all rounds.
+        judged : sequence of int, optional
+            The folds to leave out in turn; all by default. Rows of others have the constant's score.
+        linear : bool
+            Whether to begin at linear scores instead of a constant.
+        n_threads : int
+            Does not change the result.
+        """
+        folds = _FoldEnsembles(data, rows, loss, settings, linear)
+        members = [folds.begin(sides) for sides in sides_of_folds(fold, judged)]
+        left_out = [sides[1] for _, sides, *_ in members]
+        total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
+
+        constant, best_scores = folds.sum_losses([folds.start] * len(members), left_out) / total, folds.start.copy()
+        _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
+        best, n_best = folds.sum_losses([best_scores] * len(members), left_out) / total, 0
+        most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, best, 0, 0
+        while data.bins.shape[1] and done < most and (patience is None or since < patience):
+            count = most if patience is None else min(_CHUNK, most - done)
+            added = run_parallel(partial(folds.add_rounds, count=count), members, n_threads)
+            losses = np.sum([losses for losses, _, _ in added], axis=0) / total
+            place = len(losses) - 1 if patience is None else int(np.argmin(losses))
+            if patience is None or losses[place] < best:
+                best, n_best = float(losses[place]), done + place + 1
+                _put(best_scores, left_out, [by_round[place] for _, by_round, _ in added])
+            for value in losses.tolist():
+                since += 1
+                if value < mark - _LEAST_GAIN * constant:
+                    mark, since = value, 0
+            done += count
+
+        gain = np.asarray(sum(gain for *_, gain in members))
+        grow = partial(folds.grow_on_all, n_best)  # the number of rounds is known only now
+        made = data.mapper, folds.intercept, settings.learning_rate, loss.link
+        return cls(best_scores, best, n_best, gain, grow, made)
+
     def whole(self, columns: I8 | None = None) -> tuple[TreeTable, Answer]:
         """Grow trees on all rows, and return them and their sum as the first learners of a bank.
 
@@ -87,65 +147,6 @@ class BoostedFolds:
             weights = np.vstack([np.tile(np.eye(len(intercept)), (len(lines), 1)), weights])
             trees = TreeTable.concatenate([lines, trees])
         return trees, Answer(np.arange(len(trees)), weights, intercept, link)
-
-
-def boost_folds(
-    data: BinnedData,
-    rows: Rows,
-    loss: PointwiseLoss,
-    fold: I8,
-    settings: TreeSettings,
-    *,
-    judged: Sequence[int] | None = None,
-    linear: bool = False,
-    n_threads: int = 1,
-) -> BoostedFolds:
-    """Boost on the rows outside each fold, with equal rounds, while the out-of-fold loss falls.
-
-    Parameters
-    ----------
-    data : BinnedData
-        The columns to use.
-    rows : Rows
-    loss : PointwiseLoss
-    fold : int64 (n,)
-        The fold of each row.
-    settings : TreeSettings
-        With `n_iter_no_change` None it keeps all rounds.
-    judged : sequence of int, optional
-        The folds to leave out in turn; all by default. Rows of others have the constant's score.
-    linear : bool
-        Whether to begin at linear scores instead of a constant.
-    n_threads : int
-        Does not change the result.
-    """
-    folds = _FoldEnsembles(data, rows, loss, settings, linear)
-    members = [folds.begin(sides) for sides in sides_of_folds(fold, judged)]
-    left_out = [sides[1] for _, sides, *_ in members]
-    total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
-
-    constant, best_scores = folds.sum_losses([folds.start] * len(members), left_out) / total, folds.start.copy()
-    _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
-    best, n_best = folds.sum_losses([best_scores] * len(members), left_out) / total, 0
-    most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, best, 0, 0
-    while data.bins.shape[1] and done < most and (patience is None or since < patience):
-        count = most if patience is None else min(_CHUNK, most - done)
-        added = run_parallel(partial(folds.add_rounds, count=count), members, n_threads)
-        losses = np.sum([losses for losses, _, _ in added], axis=0) / total
-        place = len(losses) - 1 if patience is None else int(np.argmin(losses))
-        if patience is None or losses[place] < best:
-            best, n_best = float(losses[place]), done + place + 1
-            _put(best_scores, left_out, [by_round[place] for _, by_round, _ in added])
-        for value in losses.tolist():
-            since += 1
-            if value < mark - _LEAST_GAIN * constant:
-                mark, since = value, 0
-        done += count
-
-    gain = np.asarray(sum(gain for *_, gain in members))
-    grow = partial(folds.grow_on_all, n_best)  # the number of rounds is known only now
-    made = data.mapper, folds.intercept, settings.learning_rate, loss.link
-    return BoostedFolds(best_scores, best, n_best, gain, grow, made)
 
 
 @frozen(eq=False)

@@ -13,26 +13,13 @@ from costframe.core.arrays import B1, I8
 from costframe.core.tables.row_draws import draw
 from costframe.training.data import Rows
 from costframe.training.sampling import row_keys
-from costframe.trees.bin_mapper import BinMapper, BinnedData
+from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.grow import grow_tree
 from costframe.trees.prices import SplitPrices
 from costframe.trees.room import GrownTree
 from costframe.trees.settings import TreeSettings
 
 GrowAt = Callable[[NDArray[np.floating], NDArray[np.floating], SplitPrices, Any], GrownTree]
-
-
-def bin_rows(rows: Rows, settings: TreeSettings, categorical: B1 | None = None) -> BinnedData:
-    """Put training rows into bins; columns in `categorical`, bool (d,), have one bin for each category."""
-    mapper = BinMapper.fit(
-        rows.X,
-        max_bins=settings.max_bins,
-        sample_weight=rows.weight,
-        categorical=categorical,
-        n_threads=settings.n_threads,
-        workers=rows.workers,
-    )
-    return mapper.transform(rows.X, n_threads=settings.n_threads)
 
 
 def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowAt:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.caps import walk_under_limits
-from costframe.core.cost.totals import Charges, sum_charges
+from costframe.core.cost.totals import Charges
 from costframe.core.learners.bits import bits_of
 from costframe.core.machine import CHUNK, over_chunks
 from costframe.core.prices.price_arrays import PriceArrays
@@ -247,7 +247,7 @@ def charge_tree(tree: StageModel, X: F8, weight: F8, terms: Terms) -> Charges:
 
     most = _rows_at_once(prices) if soft else CHUNK
     # An empty table is one empty chunk, so that the report has its shapes.
-    found = sum_charges(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))], acquired)
+    found = Charges.join(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))], acquired)
     return found if limits is None else evolve(found, cut=np.zeros(len(X), np.bool_))
 
 

@@ -70,6 +70,10 @@ class SampledPrices:
         paid = np.zeros((len(groups.price), reads.shape[1]), np.uint64)
         return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, _tabulate_weights(weight))
 
+    def in_loss(self, tradeoff: float) -> SampledPrices:
+        """Turn the prices into loss: lambda times each, at most 1e100."""
+        return evolve(self, groups=self.groups.in_loss(tradeoff))
+
     @classmethod
     def whole(cls, groups: PricedGroups, weight: F8 | None = None) -> SampledPrices:
         """Make prices for learner acquisition: every output needs all of its groups on every row.

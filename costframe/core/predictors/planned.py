@@ -27,7 +27,6 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.links import squeeze
-from costframe.core.stages.run_stages import mean_outputs
 from costframe.core.stages.stops import (
     PlanLayout,
     Rung,
@@ -182,7 +181,7 @@ class PlannedPredictor(Predictor):
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the stops where rows end; see `Predictor.gains`."""
         exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
-        return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
+        return gains_of_answers(self.bank, answers, exits, rows)
 
     def linked(self, walked: PlannedRows) -> F8:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""

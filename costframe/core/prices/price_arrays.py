@@ -15,6 +15,7 @@ from costframe.core.prices.exact_prices import ExactPrices, as_multiples, exact
 from costframe.core.prices.needs import Needs
 
 ZERO, ONE = Fraction(0), Fraction(1)
+_CELLS = 1 << 24  # of a table of rows and resources
 _BLOCK = 1 << 22  # cells of needs at a time
 
 
@@ -59,6 +60,24 @@ class PriceArrays:
     def n_items(self) -> int:
         """Number of features and resources, d + R."""
         return len(self.cost) + len(self.resource_cost)
+
+    def of_set(self, features: I8) -> float:
+        """Return the price of features, int64 (any,), without once-self."""
+        needed = self.direct_needs.of_set(features)
+        return float(self.cost[features].sum() + self.resource_cost[needed].sum())
+
+    def of_rows(self, acquired: B1, *, reuse: float = 0.0) -> F8:
+        """Return the price of what each row acquires, bool (n, d), without once-prices: float64 (n,).
+
+        It takes `reuse` off each feature, for callers that count the first use of a feature as one more use.
+        """
+        paid = weigh_flags(acquired, self.cost - reuse)
+        if len(self.resource_cost):
+            step = max(64, _CELLS // len(self.resource_cost))
+            parts = [acquired[begin : begin + step] for begin in range(0, len(acquired), step)]
+            resources = [weigh_flags(self.direct_needs.of_rows(part), self.resource_cost) for part in parts]
+            paid = paid + np.concatenate([np.empty(0), *resources])
+        return np.asarray(paid)
 
     @cached_property
     def spends(self) -> bool:
@@ -129,3 +148,11 @@ class PriceArrays:
             else:
                 raise InquiryError(f"{what}: {name!r} is neither a feature of the model nor a priced resource")
         return features, resources
+
+
+def weigh_flags(flags: B1, price: F8) -> F8:
+    """Add up the prices of flags, bool (n, F), in their order: float64 (n,), each the same among any other rows."""
+    found = np.zeros(len(flags))
+    for f in np.flatnonzero(price):
+        found += np.where(flags[:, f], price[f], 0.0)
+    return found

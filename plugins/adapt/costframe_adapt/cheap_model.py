@@ -9,22 +9,20 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.gates import Candidate, GatedPair, Scores
-from costframe.plugin import F8, PriceArrays, Rows, TrainingData, deal_folds, loss_for
+from costframe.plugin import F8, PriceArrays, Rows, Sampling, TrainingData, loss_for
 from costframe.trees import (
     AnnealedPath,
-    Annealer,
     Annealing,
     BinnedData,
     Ensemble,
     LazyPrices,
     Monitor,
-    Predicted,
+    OncePrices,
     Running,
     SplitPrices,
     Start,
     anneal,
     boost_at_prices,
-    once_prices,
     tree_grower,
 )
 from costframe_adapt.judge import Judge
@@ -51,7 +49,7 @@ def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: f
     """Return the prices of a cheap model's trees, for the rows that it answers."""
     if trees.by_row:
         return LazyPrices(prices, tradeoff, len(rows), rows.uneven_weight)
-    return once_prices(prices, rows, tradeoff=tradeoff)
+    return OncePrices.of(prices, rows, tradeoff=tradeoff)
 
 
 @frozen(eq=False)
@@ -91,7 +89,7 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
     # No tree splits on a column without values.
     X = np.where(read, rows.X, np.nan)
     binned = judge.binned.mapper.transform(X, n_threads=trees.n_threads)
-    fold, out_of_fold = deal_folds(rows, data, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
+    fold, out_of_fold = Sampling(data).folds(rows, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
         inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         some = len(inside) > 0
@@ -108,14 +106,14 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
     return out_of_fold
 
 
-def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], float] | None) -> AnnealedPath:
+def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[..., float] | None) -> AnnealedPath:
     """Anneal trees from prices at which nothing is bought to almost none, measured on the held-out rows."""
     data, rows = judge.data, judge.rows
     return anneal(
         evolve(data, valid=judge.held),
         loss_for(data.n_classes),
         [Start(tree_grower(rows, judge.binned, trees), [cheap_prices(trees, data.prices, rows, 1.0)])],
-        Annealing(Annealer(trees.n_estimators, score)),
+        Annealing.of(trees.n_estimators, score),
         step=trees.learning_rate,
         n_threads=trees.n_threads,
     )

@@ -6,9 +6,11 @@ import numpy as np
 from attrs import frozen
 
 from costframe import WeakLearnerBank
-from costframe.plugin import B1, F8, PriceArrays, Rows, exact_sum, price_rows, to_grid
-from costframe.trees import LazyPrices, OncePrices, in_loss, once_prices
+from costframe.plugin import B1, F8, PriceArrays, Rows, exact_sum, to_grid
+from costframe.trees import LazyPrices, OncePrices
 from costframe_adapt.judge import Judge
+
+_MOST = 1e300  # a higher price buys nothing either, and sums of a few stay finite
 
 
 def gate_prices(judge: Judge, q: F8) -> GatePrices:
@@ -31,7 +33,7 @@ class GatePrices:
         """Return row-by-row prices."""
         prices, rows = self.prices, self.rows
         full = prices.cost.sum() + prices.resource_cost.sum()
-        anyway = price_rows(prices, self.read) / full if full > 0 else np.zeros(len(rows))
+        anyway = prices.of_rows(self.read) / full if full > 0 else np.zeros(len(rows))
         pays = rows.weight * (1 - (1 - self.stays) * anyway)
         return LazyPrices(prices, self.tradeoff, len(rows), pays)
 
@@ -51,15 +53,15 @@ class GatePrices:
         all_going = exact_sum(going)
         features = all_going - going @ self.read
         resources = all_going - going @ self._resources_read
-        split_prices = once_prices(prices, self.rows, tradeoff=self.tradeoff)
+        found = OncePrices.of(prices, self.rows, tradeoff=self.tradeoff)
         bought = np.diff(cheap.F.indptr) > 0
         needed = prices.direct_needs.of_set(np.flatnonzero(bought))
-        price = in_loss(1.0, (stays + features) * prices.cost) + prices.once
-        split_prices.feature_price = np.where(bought, features * prices.cost, price)
-        price = in_loss(1.0, (stays + resources) * prices.resource_cost)
-        split_prices.resource_price = np.where(needed, resources * prices.resource_cost, price)
-        split_prices.mark_paid(bought & (features * prices.cost == 0), needed & (resources * prices.resource_cost == 0))
-        return split_prices
+        own = np.minimum((stays + features) * prices.cost, _MOST) + prices.once
+        found.feature_price = np.where(bought, features * prices.cost, own)
+        own = np.minimum((stays + resources) * prices.resource_cost, _MOST)
+        found.resource_price = np.where(needed, resources * prices.resource_cost, own)
+        found.mark_paid(bought & (features * prices.cost == 0), needed & (resources * prices.resource_cost == 0))
+        return found
 
     @property
     def _resources_read(self) -> B1:

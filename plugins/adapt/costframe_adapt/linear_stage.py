@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 from costframe import StageTree, WeakLearnerBank
 from costframe.gates import Candidate, GatedPair
 from costframe.plugin import F8, PricedGroups, TrainingData
-from costframe.stagewise import find_bank, outputs_on
+from costframe.stagewise import BankRows, find_bank
 from costframe_adapt.judge import Judge
 from costframe_adapt.linear import LinearPair, fit_pair, refit_pair
 from costframe_adapt.linear_objective import GateProblem
@@ -38,7 +38,7 @@ class JudgedColumns:
         """Read the columns."""
         settings, data = judge.settings, judge.data
         bank, H, priced = _read(data, settings.n_threads)
-        held = outputs_on(bank, judge.held.X, settings.n_threads).dense
+        held = BankRows.outputs_of(bank, judge.held.X, settings.n_threads).dense
         problem = GateProblem.of(judge.rows, data.n_classes, judge.expensive.train.loss, settings.full_share)
         return cls(judge, bank, H, held, problem, priced)
 
@@ -105,7 +105,7 @@ def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree
 def _read(data: TrainingData, n_threads: int) -> tuple[WeakLearnerBank, F8, PricedGroups]:
     """Return all columns as a bank, their values in the training rows, float64 (n, C), and their prices."""
     bank = find_bank("columns", data, {})
-    H = outputs_on(bank, data.train.X, n_threads).dense
+    H = BankRows.outputs_of(bank, data.train.X, n_threads).dense
     return bank, H, PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=data.train.total_weight)
 
 

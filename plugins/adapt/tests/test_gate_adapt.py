@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 import costframe as cf
-from costframe.gates import CHEAP, EXPENSIVE, SURE, GateCurve, GatedPair
+from costframe.gates import GateCurve, GatedPair
 from costframe.gates.curve import BOTH, ModelOutputs
 from costframe.plugin import Account, Rows
 from costframe.testing import strategies
 from costframe_adapt import AdaptClassifier
 from costframe_adapt.growing_pair import GateLoss
+from costframe_adapt.judge import SURE
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 
@@ -82,12 +83,12 @@ def test_both_sides_of_a_gate_cost_what_the_composite_does(case, place):
         np.testing.assert_array_equal(both.acquired, composed.acquired)
         np.testing.assert_allclose(both.cost(prices), composed.cost(prices), rtol=1e-9, atol=1e-6)
         np.testing.assert_allclose(both.batch(prices), composed.batch(prices), rtol=1e-9)
-    for kind, alone in ((CHEAP, front.cheap_tree()), (EXPENSIVE, full)):
+    for kind, alone in (("cheap", front.cheap_tree()), ("expensive", full)):
         one, report = curve.without_gate(kind), alone.cost(X, costs, sample_weight=weight)
         assert one.cost == close(report.mean)
-        assert one.loss == pytest.approx(np.average(losses[int(kind == EXPENSIVE)], weights=weight))
+        assert one.loss == pytest.approx(np.average(losses[int(kind == "expensive")], weights=weight))
         assert one.batch == close(float(weight @ report.acquired @ prices.once) / weight.sum() ** 2)
-        assert curve.goes_on(one).all() == (kind == EXPENSIVE)
+        assert curve.goes_on(one).all() == (kind == "expensive")
 
 
 @settings(max_examples=30)
@@ -103,14 +104,14 @@ def test_the_best_place_is_the_best_of_all_and_a_grid_looks_at_those_that_meet_t
             return False
         return full_share is None or going <= full_share + 1e-12
 
-    every = [curve.at(score) for score in scores] + [curve.without_gate(CHEAP), curve.without_gate(EXPENSIVE)]
+    every = [curve.at(score) for score in scores] + [curve.without_gate("cheap"), curve.without_gate("expensive")]
     assert allowed(best)
     least = min(point.total(tradeoff) for point in every if allowed(point))
     assert best.total(tradeoff) == pytest.approx(least, rel=1e-9, abs=1e-9)
     if tradeoff < 1e300:  # also where a gate of few distinct scores can send on many rows or none
         places = list(curve.points(best, tradeoff, full_share))
-        assert CHEAP in [point.kind for point in places]
-        assert EXPENSIVE not in [point.kind for point in places]
+        assert "cheap" in [point.kind for point in places]
+        assert "expensive" not in [point.kind for point in places]
         assert all(full_share is None or share @ curve.goes_on(each) <= full_share + 1e-12 for each in places)
 
 

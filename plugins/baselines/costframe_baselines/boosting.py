@@ -20,18 +20,17 @@ from costframe.plugin import (
     Rows,
     TrainingData,
     check_choice,
-    dominated_duplicates,
 )
 from costframe.trees import (
     AnnealedPath,
     Annealing,
+    BinnedData,
     BoostedEstimator,
     BoostedRanker,
     Ensemble,
     NoPrices,
     Running,
     TreeSettings,
-    bin_rows,
     boost_at_prices,
     tree_grower,
 )
@@ -96,7 +95,7 @@ class PlainBoosting(BoostedEstimator):
         """Boost trees, with validation rows up to the best round by `scoring`, the loss by default."""
         loss = self._loss(data)
         monitor = self._monitor(data, loss, settings, tradeoff=0.0)
-        grow = tree_grower(data.train, bin_rows(data.train, settings, data.categorical), settings)
+        grow = tree_grower(data.train, BinnedData.of(data.train, settings, data.categorical), settings)
         ensemble, best = boost_at_prices(data.train, loss, settings, grow, NoPrices(), monitor=monitor)
         return ensemble.prefix(best)
 
@@ -202,4 +201,4 @@ class AffordableRanker(BoostedRanker, _Affordable):
 
 def _worth_reading(data: TrainingData) -> I8:
     """Return the columns without copies of others at higher prices."""
-    return np.flatnonzero(~dominated_duplicates(data.train.X, data.prices))
+    return np.flatnonzero(~data.dominated_duplicates())

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from attrs import define, field
 
 from costframe import StageTree
-from costframe.plugin import F8, ParameterError, TrainingData, check_number, resolve, shown, split_off
-from costframe.stagewise import USUAL_RIDGE, GradedRanker, OverBank, TwoClassesOnly, blas_for
+from costframe.plugin import F8, ParameterError, Sampling, TrainingData, check_number, resolve, shown
+from costframe.stagewise import GradedRanker, OverBank, TwoClassesOnly, blas_for
 from costframe_baselines.price_cascade import PriceCascade, train_by_price
 
 
@@ -27,11 +27,11 @@ class _PriceCascade(OverBank):
             raise ParameterError("n_stages: has no effect with bounds, which give a stage each")
         settings = PriceCascade(
             expected_cost=self._soft,
-            ridge=resolve("ridge", self.ridge, USUAL_RIDGE, strict=True),
+            ridge=resolve("ridge", self.ridge, 0.01, strict=True),
             n_stages=resolve("n_stages", self.n_stages, 5, low=1, whole=True, high=1000),
             bounds=None if self.bounds is None else _check_bounds(self.bounds),
         )
-        data, held_out = split_off(data)
+        data, held_out = Sampling(data).split_off()
         task = self._task(data)
         with blas_for(len(data.train), int(task.bank.widths.sum())):
             return train_by_price(task, held_out, settings)

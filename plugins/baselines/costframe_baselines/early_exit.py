@@ -9,25 +9,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from attrs import define, evolve, field, fields_dict
 from numpy.typing import ArrayLike, NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from costframe import Answer, CostReport, Predictor, StageTree
+from costframe import Answer, CostframeError, CostReport, Predictor, StageTree
 from costframe.adoption import check_model_classes, match_columns
 from costframe.plugin import (
     F8,
-    BankError,
     CostAwareClassifier,
     DataError,
     DeferredPath,
     ParameterError,
     PathPoint,
     Rows,
+    Sampling,
     TrainingData,
     check_queries,
-    ndcg_at_5,
     resolve,
-    split_off,
-    unfrozen,
 )
 from costframe.trees import Annealing, BoostedRanker, HeldOutPredictions, LambdaRankLoss, TreeSettings
 from costframe_baselines.boosting import PlainBoosting
@@ -56,7 +54,7 @@ class _EarlyExit(PlainBoosting):
 
     def _train(self, data: TrainingData) -> Predictor:
         threshold = resolve("threshold", self.threshold, None)
-        trained, held = (data, None) if threshold is not None else split_off(data)
+        trained, held = (data, None) if threshold is not None else Sampling(data).split_off()
         exits = self._exits(trained)
         if held is not None:
             threshold = _best(self._points(exits, held if self.model is None else _held(data), data), data.tradeoff)
@@ -122,7 +120,7 @@ class _EarlyExit(PlainBoosting):
         for name, value in self.get_params(deep=False).items():
             if name in settings and value is not None:
                 raise ParameterError(f"{name}: has no effect on a given model")
-        model = unfrozen(self.model)
+        model = self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
         tree = model if isinstance(model, StageTree) else vars(model).get("predictor_") if _has_vars(model) else None
         if not isinstance(tree, StageTree) or len(tree.stages) > 1:
             raise ParameterError(
@@ -136,7 +134,7 @@ class _EarlyExit(PlainBoosting):
             raise ParameterError(f"model: expected one that ranks rows, got the classifier {type(model).__name__}")
         try:
             bank = match_columns(tree.bank, data.feature_names)
-        except BankError as error:
+        except CostframeError as error:
             raise DataError(f"model: reads what X does not have: {error}") from error
         for name in sorted(set(tree.feature_names) & set(data.categories)):
             known, wanted = tree.categories.get(name, ()), data.categories[name]
@@ -258,7 +256,7 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""
         n_rows = len(self._read(X))
         queries = np.zeros(n_rows, np.int64) if qid is None else check_queries(qid, n_rows, "qid")
-        return ndcg_at_5(self._encode(y, n_rows, "y", first=False), self.predict(X, qid=queries), None, queries)
+        return super(EarlyExitRanker, self._of_queries(queries)).score(X, y, queries)
 
     def _mean_loss(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         del data, scores

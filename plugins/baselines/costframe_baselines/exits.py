@@ -14,7 +14,7 @@ import numpy as np
 from attrs import define, evolve
 
 from costframe import Answer, Predictor, StageTree
-from costframe.plugin import B1, F8, I8, Card, Charges, Ends, Terms, format_count, sum_charges
+from costframe.plugin import B1, F8, I8, Card, Charges, Ends, Terms
 
 ScoresAt = Callable[[int, I8], F8]
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
@@ -43,7 +43,8 @@ class ExitPredictor(Predictor):
     @cached_property
     def card(self) -> Card:
         """What describes it: the card of the model of all learners; of its facts, its size."""
-        facts = format_count(len(self.ends), "exit"), format_count(len(self.tree.bank), "learner")
+        n_learners = len(self.tree.bank)
+        facts = f"{len(self.ends):,} exits", f"{n_learners:,} learner{'s' * (n_learners != 1)}"
         return evolve(self.tree.card, facts=facts)
 
     def with_card(self, card: Card) -> Self:
@@ -138,7 +139,7 @@ class ExitPredictor(Predictor):
         for number in np.unique(exits).tolist() or [0]:
             rows = order[exits[order] == number]
             parts.append(self.prefixes[number].charges(X[rows], weight[rows], terms))
-        together, back = sum_charges(parts), np.argsort(order)
+        together, back = Charges.join(parts), np.argsort(order)
         names = ("acquired", "acquisition", "learners", "comparisons", "reuse", "per_row")
         by_row = {name: value[back] for name in names if (value := getattr(together, name)) is not None}
         at = np.bincount(exits, weights=weight, minlength=len(self.prefixes))

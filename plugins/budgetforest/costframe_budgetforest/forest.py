@@ -17,20 +17,18 @@ from costframe.plugin import (
     B1,
     F8,
     I8,
-    U8,
     DeferredPath,
     PathCollector,
     PathPoint,
     PriceArrays,
     Rows,
+    Sampling,
     TrainingData,
     TreeTable,
     check_call,
-    dominated_duplicates,
-    row_numbers,
     run_parallel,
 )
-from costframe.trees import BinMapper, BinnedData, HeldOutPredictions, Predicted
+from costframe.trees import BinMapper, BinnedData, HeldOutPredictions, Scorer
 from costframe_budgetforest.engine import (
     ENTROPY,
     GINI,
@@ -162,7 +160,7 @@ class ForestRows:
         order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
         X, weight = rows.X[:, order], rows.uneven_weight
         mapper = BinMapper.fit(X, max_bins=max_bins, sample_weight=weight, n_threads=n_threads)
-        bags = Bags.of(row_numbers(rows, data), rows.weight, seed)
+        bags = Bags.of(Sampling(data).numbers(rows), rows.weight, seed)
         return cls(rows, order, mapper.transform(X, n_threads=n_threads), data.n_classes, bags)
 
 
@@ -206,7 +204,9 @@ def _lay_out_prices(given: ForestRows, prices: PriceArrays | None) -> Record:
     )  # fmt: skip
 
 
-def _grow(given: ForestRows, columns: U8, split: Record, rule: Record, t: int, seed: int) -> tuple[TreeTable, F8]:
+def _grow(
+    given: ForestRows, columns: NDArray[np.uint8], split: Record, rule: Record, t: int, seed: int
+) -> tuple[TreeTable, F8]:
     """Grow one tree; return it with the class shares of its nodes."""
     drawn, weights = given.bags.draw(t)
     weight, rows = np.zeros(len(given.rows)), drawn.astype(np.int32)
@@ -229,7 +229,7 @@ def _grow(given: ForestRows, columns: U8, split: Record, rule: Record, t: int, s
 
 
 def _split_nodes(
-    columns: U8,
+    columns: NDArray[np.uint8],
     y: I8,
     weight: F8,
     split: Record,
@@ -272,10 +272,10 @@ class HeldOutScorer:
     rows: Rows
     costs: CostModel
     batch: float  # rows that share prices per batch
-    score: Callable[[Predicted], float] | None = None
+    score: Scorer | None = None
 
     @classmethod
-    def of(cls, data: TrainingData, score: Callable[[Predicted], float] | None = None) -> HeldOutScorer:
+    def of(cls, data: TrainingData, score: Scorer | None = None) -> HeldOutScorer:
         """Judge by the validation rows."""
         assert data.valid is not None  # noqa: S101 - the callers have checked it
         return cls(data.valid, data.costs, data.train.total_weight, score)
@@ -310,7 +310,7 @@ class GrowSettings:
 def grow_path(
     data: TrainingData,
     settings: GrowSettings,
-    score: Callable[[Predicted], float] | None = None,
+    score: Scorer | None = None,
     progress: Callable[[float], None] | None = None,
     *,
     priced: bool = True,
@@ -338,7 +338,7 @@ def grow_path(
 def without_copies(data: TrainingData) -> TrainingData:
     """Empty training columns with the values of a column that never costs more: no tree splits on them."""
     rows = data.train
-    hidden = dominated_duplicates(rows.X, data.prices)
+    hidden = data.dominated_duplicates()
     return evolve(data, train=evolve(rows, X=np.where(hidden, np.nan, rows.X))) if hidden.any() else data
 
 

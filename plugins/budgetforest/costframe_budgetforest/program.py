@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from costframe.engine import Record
-from costframe.plugin import B1, F8, I8, U8, CostModelError, PriceArrays, Rows, tree_leaves
+from costframe.plugin import B1, F8, I8, CostModelError, PriceArrays, Rows, tree_leaves
 from costframe_budgetforest.engine import (
     ForestNodes,
     Purchases,
@@ -115,7 +115,7 @@ class Program:
             fixed, price = (np.minimum(amount * tradeoff, _MOST) for amount in (self.nodes.fixed, self.price))
         return evolve(self, nodes=self.nodes._replace(fixed=fixed), price=price)
 
-    def objectives(self, level: U8, count: int) -> F8:
+    def objectives(self, level: NDArray[np.uint8], count: int) -> F8:
         """Return the objectives of the prunings that keep the tests of a level >= 1, ..., >= count: float64 (count,).
 
         No node's level is above that of its parent.
@@ -127,7 +127,7 @@ class Program:
         sums += np.bincount(level[tests], change[tests], count + 1)
         return np.asarray(np.cumsum(sums[:0:-1])[::-1] + nodes.error[nodes.tree_first[:-1]].sum())
 
-    def objective(self, staying: U8) -> float:
+    def objective(self, staying: NDArray[np.uint8]) -> float:
         """Return the objective of a pruning that keeps some tests."""
         return float(self.objectives(staying, 1)[0])
 
@@ -277,7 +277,7 @@ def solve(program: Program, share: NDArray[np.float32], *, tolerance: float, max
     return Solution(best > 0, objective, bound, done)
 
 
-def _improve(program: Program, staying: U8, objective: float) -> tuple[U8, float]:
+def _improve(program: Program, staying: NDArray[np.uint8], objective: float) -> tuple[NDArray[np.uint8], float]:
     """Prune each tree at its best given all others, until nothing changes or a few times."""
     nodes, now = ForestNodes(*program.nodes), staying.copy()
     count = np.zeros((len(program.weight), len(program.price)), np.int32)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from costframe import Answer, StageTree
 from costframe.adoption import GivenColumns, GivenModel
-from costframe.plugin import B1, F8, TREE, DeferredPath, ParameterError, PathCollector, Rows, TrainingData, TreeTable
-from costframe.trees import Predicted
+from costframe.plugin import B1, F8, DeferredPath, ParameterError, PathCollector, Rows, TrainingData, TreeTable
+from costframe.trees import Scorer
 from costframe_budgetforest.engine import count_labels, inherit_shares
 from costframe_budgetforest.forest import Forest, HeldOutScorer
 from costframe_budgetforest.program import (
@@ -53,7 +53,7 @@ def _read_mean(tree: StageTree, n_classes: int) -> tuple[TreeTable, F8]:
     """Return the trees of a mean, and the shares of their leaves, float64 (nodes, K); refuse other models."""
     bank, answer = tree.bank, tree.stages[0]
     width = 1 if n_classes == 2 else n_classes
-    if not isinstance(answer, Answer) or answer.link != "identity" or (bank.kind != TREE).any():
+    if not isinstance(answer, Answer) or answer.link != "identity" or len(bank.trees) < len(bank):
         raise ParameterError(
             "model: expected a forest, a mean of trees with class probabilities, got one with "
             f"{len(tree.stages)} stage(s), {len(bank)} learners and the link {tree.links[0]!r}"
@@ -175,7 +175,7 @@ def prune_path(
     whole: Forest,
     data: TrainingData,
     tradeoffs: F8 | None,
-    score: Callable[[Predicted], float] | None,
+    score: Scorer | None,
     progress: Callable[[float], None] | None,
 ) -> DeferredPath:
     """Prune at given tradeoffs, or where the best pruning changes; the first model of the path is the whole forest."""

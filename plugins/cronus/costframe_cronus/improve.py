@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import evolve
 
-from costframe.plugin import F8, SampledPrices, SquaredLoss, sum_over_rows
+from costframe.plugin import F8, SampledPrices, loss_for, sum_over_rows
 from costframe.stagewise import (
     BankRows,
     Evaluation,
@@ -96,7 +96,7 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
 
     def objective(at: Evaluation) -> SupportObjective:
         rows = emphasize(at.rows, settings.positive_weight).columns(used)
-        return SupportObjective(rows, SquaredLoss(), at.costs(tree), settings.tradeoff, settings.steepness)
+        return SupportObjective(rows, loss_for(0), at.costs(tree), settings.tradeoff, settings.steepness)
 
     on_train = objective(train)
     passes = Flow.of(

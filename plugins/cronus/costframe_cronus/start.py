@@ -10,17 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from costframe.plugin import F8, PricedGroups, SampledPrices, exact_sum, track
-from costframe.stagewise import (
-    BankRows,
-    Evaluation,
-    NormalEquations,
-    SoftTree,
-    WeightedSum,
-    energies,
-    fit_at_price,
-    fit_relaxed,
-    groups_in_loss,
-)
+from costframe.stagewise import BankRows, Evaluation, NormalEquations, SoftTree, WeightedSum, fit_at_price, fit_relaxed
 from costframe_cronus.settings import CascadeSettings
 
 FitStage = Callable[[int, F8], WeightedSum | None]
@@ -117,9 +107,9 @@ def relaxed_stages(rows: BankRows, prices: PricedGroups, settings: CascadeSettin
         reach = float(rows.share @ passes)  # d_k
         if reach < _NO_REACH:
             return None
-        inflated = groups_in_loss(prices, settings.tradeoff_at(k))
+        inflated = prices.in_loss(settings.tradeoff_at(k))
         stage = fit_relaxed(rows, passes, inflated, float(rho[k]), bought, reach)
-        bought = bought + reach**2 * energies(prices, stage.weights)  # a of eq. 12
+        bought = bought + reach**2 * prices.energies(stage.weights)  # a of eq. 12
         return stage
 
     return fit

@@ -15,7 +15,8 @@ import numpy as np
 from attrs import define, field
 
 from costframe.plugin import B1, F8, exact_sum
-from costframe.stagewise import SoftTree, Topology, WeightedSum, halving_threshold
+from costframe.stagewise import SoftTree, Topology, WeightedSum
+from costframe_cstc.halving import halving_threshold
 from costframe_cstc.node_fits import Fitter
 
 FEWEST_ROWS = 10  # rows on each side of a route

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from costframe import StageTree
@@ -9,14 +12,13 @@ from costframe.plugin import Loss, TrainingData
 from costframe.trees import (
     AnnealedPath,
     Annealing,
+    BinnedData,
     BoostingRun,
-    GrowAt,
     Monitor,
     OncePrices,
     Start,
     TreeSettings,
     anneal,
-    bin_rows,
     tree_grower,
 )
 
@@ -56,5 +58,5 @@ def anneal_miser(
     return anneal(data, loss, [start], asked, step=settings.learning_rate, n_threads=settings.n_threads)
 
 
-def _grower(data: TrainingData, settings: TreeSettings) -> GrowAt:
-    return tree_grower(data.train, bin_rows(data.train, settings, data.categorical), settings)
+def _grower(data: TrainingData, settings: TreeSettings) -> Callable[..., Any]:
+    return tree_grower(data.train, BinnedData.of(data.train, settings, data.categorical), settings)

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from costframe.plugin import F8, run_parallel
 from costframe.sets import FeatureSet, SetArchive
-from costframe.trees import TreeSettings, regress_many
+from costframe.trees import ManyFolds, TreeSettings
 
 _NEAR = 0.35  # largest loss of a candidate above the front at its cost, as a share of the possible gain
 _DEAREST = 0.8  # largest cost of a candidate, as a share of the full cost
@@ -142,4 +142,4 @@ def _cross_fit(archive: SetArchive, features: frozenset[int], targets: F8) -> F8
     data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)
     rows = archive.rows.take(chosen)
     settings = evolve(_FEW_TREES, min_samples_leaf=max(5, int(rows.repeats.sum()) // 100))
-    return regress_many(data, rows, targets, archive.half[chosen], settings, whole=False).predictions
+    return ManyFolds.fit(data, rows, targets, archive.half[chosen], settings, whole=False).predictions

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.plugin import F8, Rows
-from costframe.trees import BinMapper, BinnedData, ManyFolds, TreeSettings, regress_many
+from costframe.trees import BinMapper, BinnedData, ManyFolds, TreeSettings
 from costframe_planner.problem import COARSE, Problem
 from costframe_planner.set_models import SetModel
 
@@ -40,9 +40,9 @@ def regress(problem: Problem, seen: BinnedData, targets: F8, *, n_threads: int =
     step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
     settings = evolve(_GAIN_TREES, min_samples_leaf=fewest, learning_rate=step, n_estimators=n_rounds)
     parts, rows = problem.fold % _PARTS, problem.rows
-    folds = regress_many(seen, rows, targets, parts, settings, n_threads=n_threads)
-    pairs = zip(*map(np.ascontiguousarray, (folds.predictions.T, targets.T)), folds.intercept, strict=True)
-    return folds.shrunk(np.array([_slope(rows, *pair) for pair in pairs]))
+    found = ManyFolds.fit(seen, rows, targets, parts, settings, n_threads=n_threads)
+    each = zip(*map(np.ascontiguousarray, (found.predictions.T, targets.T)), found.intercept, strict=True)
+    return found.shrunk(np.array([_slope(rows, *one) for one in each]))
 
 
 def _slope(rows: Rows, predicted: F8, target: F8, mean: float) -> float:

@@ -11,8 +11,9 @@ from copy import copy
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
-from costframe.plugin import B1, F8, I8, U8
+from costframe.plugin import B1, F8, I8
 from costframe.sets import SetArchive
 
 Divided = tuple[frozenset[int], list[B1]]  # a selector, and parts
@@ -187,7 +188,7 @@ def _mean(gains: F8, weight: F8) -> F8:
     return mean
 
 
-def _split(bins: U8, targets: F8, weight: F8, least: int) -> Splits:
+def _split(bins: NDArray[np.uint8], targets: F8, weight: F8, least: int) -> Splits:
     """Grow a regression tree of all targets at once, best split first."""
     moved = (targets - _mean(targets, weight)) * weight[:, np.newaxis]
     leaf, splits = np.zeros(len(bins), np.int64), []
@@ -206,7 +207,7 @@ def _split(bins: U8, targets: F8, weight: F8, least: int) -> Splits:
     return splits
 
 
-def _best_split(bins: U8, moved: F8, weight: F8, least: int) -> tuple[float, int, int]:
+def _best_split(bins: NDArray[np.uint8], moved: F8, weight: F8, least: int) -> tuple[float, int, int]:
     """Return the decrease of the squared error, the column and the last bin of the best split; 0 first if none."""
     best = (0.0, 0, 0)
     for column, codes in enumerate(bins.T):
@@ -223,7 +224,7 @@ def _best_split(bins: U8, moved: F8, weight: F8, least: int) -> tuple[float, int
     return best
 
 
-def _leaves(splits: Splits, bins: U8) -> I8:
+def _leaves(splits: Splits, bins: NDArray[np.uint8]) -> I8:
     """Return the leaf of each row: int64 (n,)."""
     leaf = np.zeros(len(bins), np.int64)
     for number, (at, column, last) in enumerate(splits, 1):

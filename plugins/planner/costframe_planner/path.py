@@ -7,16 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.plugin import (
-    MeasuredPath,
-    ParameterError,
-    PathPoint,
-    PlannedPredictor,
-    best_first,
-    check_number,
-    shown,
-    standard_error,
-)
+from costframe.plugin import MeasuredPath, ParameterError, PathPoint, PlannedPredictor, check_number, shown
 from costframe.trees import ManyFolds, Scorer
 from costframe_planner.measure import Measure
 from costframe_planner.plan_points import ladder_around, new_point
@@ -90,7 +81,9 @@ class PlannedPath(MeasuredPath):
 
     def plain(self) -> PathPoint:
         """Return the best single set, the cheapest of equal ones."""
-        return self._add_error(max((point for point in self.points if point.key.stop >= 0), key=best_first))
+        return self._add_error(
+            max((point for point in self.points if point.key.stop >= 0), key=lambda point: point.rank)
+        )
 
     def frontier(self) -> tuple[PathPoint, ...]:
         """Return the non-dominated points by score and cost, by ascending cost."""
@@ -123,7 +116,7 @@ class PlannedPath(MeasuredPath):
         """Return the standard error of the mean cost of errors that one point saves, beside another."""
         rows, measure = self.kept.problem.rows, Measure(self.kept, None)
         saved = stakes.realised(measure.scores(other)) - stakes.realised(measure.scores(point))
-        return standard_error(rows.weight * (saved - rows.mean(saved)) / rows.total_weight)
+        return Scorer.standard_error(rows.weight * (saved - rows.mean(saved)) / rows.total_weight)
 
     def _add_error(self, point: PathPoint) -> PathPoint:
         """Return the point with the standard error of its score."""
@@ -143,7 +136,7 @@ class PlannedPath(MeasuredPath):
             moved = self.scorer.influence(problem.held_out(rows, scores))
         # A constant needs no training.
         lacked = 1.0 / len(np.unique(problem.fold)) if point.n_rounds else 0.0
-        return evolve(point, error=standard_error(moved), influence=moved, spent=spent, rows_lacked=lacked)
+        return evolve(point, error=Scorer.standard_error(moved), influence=moved, spent=spent, rows_lacked=lacked)
 
 
 def measure_path(

@@ -21,10 +21,10 @@ from costframe.plugin import (
     PlannedPredictor,
     Rows,
     Rung,
+    Sampling,
     Stop,
     TrainingData,
     TreeTable,
-    least_rows,
 )
 from costframe.trees import ManyFolds
 from costframe_planner.problem import Problem
@@ -151,7 +151,7 @@ class KeptPlan:
         if problem.base is not None:
             out_of_fold = [folds.predictions for folds in trained.gains]
             return cls(problem, trained, data, problem.rows, [model.scores for model in models], out_of_fold)
-        rows = problem.rows.take(np.sort(least_rows(problem.keys, _MOST_ROWS)))
+        rows = problem.rows.take(np.sort(Sampling.least(problem.keys, _MOST_ROWS)))
         planned = make_planned(data, trained, 0.0)
         table = np.empty((len(rows), rows.X.shape[1] + problem.loss.n_outputs))
         table[:, : rows.X.shape[1]] = rows.X

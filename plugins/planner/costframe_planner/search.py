@@ -10,7 +10,7 @@ import numpy as np
 from costframe import CostframeError
 from costframe.plugin import F8, Rows
 from costframe.sets import SetArchive
-from costframe.trees import Scorer, boost_folds
+from costframe.trees import BoostedFolds, Scorer
 from costframe_planner.problem import Problem
 
 _QUICK_ROWS = 8_000
@@ -35,7 +35,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None], scorer: Sco
     def loss(n_rounds: int, patience: int | None) -> float:
         """Return the loss of a quick fit on all features."""
         trees = problem.trees(*shape[:2], n_rounds, patience)
-        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged).loss
+        return BoostedFolds.fit(data, rows, problem.loss, fold, trees, judged=judged).loss
 
     def is_noisy() -> bool:
         nothing, best, every = loss(0, None), loss(shape[2], shape[2]), loss(shape[2], None)
