@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import costframe as cf
-from costframe.core.errors import AdoptionError, ParameterError
+from costframe.errors import AdoptionError, ParameterError
 from harness.points import markdown
 from harness.tables import SHARED, load, options
 from harness.timing import clock

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from costframe import CostframeError
 from costframe.choices.frontier import Frontier
-from costframe.core.errors import CostframeError
 from costframe.study.algorithms import choose_algorithms
 from costframe.study.fitted import StudyResult
 from harness.points import NEAR, markdown

@@ -30,7 +30,8 @@ from scipy.special import expit
 import costframe as cf
 from costframe.choices import Frontier
 from costframe.choices.model_pool import ModelPool, cascades_of
-from costframe.promises.choose import BrokenPromiseError, Certifier, certify_cheapest
+from costframe.errors import BrokenPromiseError
+from costframe.promises.choose import Certifier, certify_cheapest
 from costframe.promises.losses import losses_of
 from costframe.promises.sample import Answers
 from costframe.study.rows import StudyRows

@@ -30,8 +30,8 @@ from costframe.core.plugins.entries import TASKS
 from costframe.core.plugins.estimators import two_classes_only
 from costframe.core.plugins.registry import registry
 from costframe.study.algorithms import check_saved
-from costframe.testing.case import expect, same_bits
-from costframe.testing.counting import expect_as_reported, inquire
+from costframe.testing import expect_as_reported, inquire, same_bits
+from costframe.testing.case import expect
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -1,6 +1,7 @@
 # What `__init__.py` loads when it is first used, for type checkers: public names, and estimators of built-in plugins.
 
 from costframe import datasets as datasets
+from costframe import errors as errors
 from costframe import plot as plot
 from costframe import sources as sources
 from costframe.adoption.adopting import adopt as adopt

@@ -1,7 +1,7 @@
-"""All imports for authors of algorithms: base estimators, their training data, models to return, and checks.
+"""For authors of algorithms: base estimators, their training data, losses and checks.
 
-docs/writing-a-plugin.md shows their use; `costframe.testing` checks the result. Trees come from
-`costframe.trees`, weights for banks from `costframe.stagewise`.
+docs/writing-a-plugin.md shows their use; `costframe.testing` checks the result. The parts of models come from
+`costframe` itself, trees from `costframe.trees`, weights for banks from `costframe.stagewise`.
 """
 
 from costframe.lazily import attach

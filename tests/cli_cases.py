@@ -6,6 +6,11 @@ import os
 import subprocess
 import sys
 
+from costframe.cli.commands import costframe
+from costframe.core.machine import limit_threads
+
+__all__ = ["costframe", "limit_threads"]
+
 # At the end of a run, together.
 WRITTEN = {"points.csv", "report.html", "frontier.png", "frontier.svg", "recommended.model"}
 FILES = WRITTEN | {"frontier.fits", "run.json", "fits", "models"}

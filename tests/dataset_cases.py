@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from costframe.core import machine
+from costframe.datasets.leaks import find_leaks
 from costframe.datasets.model_rows import ModelRows
+from costframe.datasets.parts import Kinds, obey_split, split_rows
 from costframe.datasets.table_files import TableFile
+from costframe.datasets.tables import read_large_table
+
+__all__ = ["Kinds", "ModelRows", "TableFile", "find_leaks", "machine", "obey_split", "read_large_table", "split_rows"]
 
 
 def some_frame(n=60, **more):

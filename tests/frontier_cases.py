@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from costframe.choices import Point
+from costframe.choices.sentences import describe_model
+from costframe.choices.tables import distinct_points
+
+__all__ = ["describe_model", "distinct_points"]
 
 COSTS = {
     "unit": "CAD",

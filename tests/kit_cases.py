@@ -2,7 +2,7 @@
 
 import pytest
 
-from costframe.testing.check import checks
+from costframe.testing import checks
 
 OF_TASKS = {  # where a task's own loss, labels, queries or number of outputs count
     "learns", "weights_are_repetitions", "workers_train_the_model_of_all_rows", "predictions_are_proper",

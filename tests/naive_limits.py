@@ -9,6 +9,8 @@ from costframe import Route
 from costframe.core.prices.exact_prices import exact
 from costframe.core.stages.run_stages import LeftOutputs
 
+__all__ = ["exact"]
+
 
 class LimitedRow:
     """A row, walked as far as its values reach: `needs` are the features of the next trip, none at the end."""

@@ -6,6 +6,12 @@ import numpy as np
 
 import costframe as cf
 from costframe.choices import Frontier, Point
+from costframe.core.errors import printable
+from costframe.report.frontier_page import frontier_page
+from costframe.report.model_page import model_page
+from costframe.report.page import render_page
+
+__all__ = ["frontier_page", "model_page", "printable", "render_page"]
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

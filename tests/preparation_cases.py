@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
+from wrapper_cases import OpaqueOperation, Operation, Preparation, PreparedPredictor
 
 from costframe import CostModel
-from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.tables.operations import Operation
-from costframe.core.tables.preparation import OpaqueOperation, Preparation
-from costframe.testing.strategies import banks, cost_models, stage_trees
+from costframe.testing import strategies
 
 NUMBERS = (-1.0, 0.0, 0.5, 1.0, 3.0)
 NUMBER = st.sampled_from(NUMBERS)
@@ -63,6 +61,6 @@ def _numbers(draw, kind):
 def prepared_predictors(draw, names, *, computing=True):
     """Draw a stage tree over made columns, with prices of the raw ones that can be shared."""
     preparation = draw(preparations(names))
-    tree = draw(stage_trees(draw(banks(preparation.names))))
-    table = draw(cost_models(names, computing=computing)).to_dict() | {"reuse": 0.0}
+    tree = draw(strategies.stage_trees(draw(strategies.banks(preparation.names))))
+    table = draw(strategies.cost_models(names, computing=computing)).to_dict() | {"reuse": 0.0}
     return PreparedPredictor(tree, preparation, CostModel.from_dict(table))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.text import Text
+from wrapper_cases import Preparation, PreparedPredictor
 
 import costframe as cf
 from costframe import Answer
-from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.tables.preparation import Preparation
 from costframe.plugin import PlannedPredictor, Stop
 
 NAMES = (

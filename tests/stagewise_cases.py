@@ -5,8 +5,14 @@ from bank_cases import COSTS, NAMES
 from scipy import sparse
 
 import costframe as cf
-from costframe.plugin import BankOutputs, LogisticLoss, PricedGroups, Rows, SoftmaxLoss, SquaredLoss
-from costframe.stagewise import BankRows, Evaluation, Pricing, RelaxedObjective, SoftTree, Topology
+from costframe.core.learners.outputs import BankOutputs
+from costframe.plugin import PricedGroups, Rows
+from costframe.stagewise import BankRows, Evaluation, RelaxedObjective, SoftTree, Topology
+from costframe.stagewise.pricing import Pricing
+from costframe.stagewise.relaxed import RelaxedCost
+from costframe.training.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+
+__all__ = ["RelaxedCost"]
 
 LOSSES = {"squared": SquaredLoss(), "logistic": LogisticLoss(), "softmax": SoftmaxLoss(3)}
 

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from adoption_cases import ADOPTS, READS
+from column_cases import HashedLabels
 from naive_adopt import nasty_rows
 
 import costframe as cf
-from costframe.adoption.catboost import adopt_catboost, adopt_catboost_file
-from costframe.core.errors import AdoptionError
-from costframe.core.tables.hashed_labels import HashedLabels
-from costframe.plugin import DataError, both_classes
+from costframe.core.terms.classes import both_classes
+from costframe.errors import AdoptionError
+from costframe.plugin import DataError
 
 cb = pytest.importorskip("catboost", reason="needs catboost")
 
@@ -77,7 +78,7 @@ def test_live_models_and_files_have_the_originals_values_to_the_last_bit(loss, p
     settings = {"iterations": 5, "depth": 4, "loss_function": loss, "grow_policy": policy, "nan_mode": nan_mode}
     queries = np.repeat(np.arange(8), 10) if loss in {"YetiRank", "QuerySoftMax"} else None
     model = cb.CatBoost(QUIET | settings).fit(HOLES, y, group_id=queries)
-    for tree in (adopt_catboost(model), saved(model, tmp_path)):
+    for tree in (cf.adopt(model), saved(model, tmp_path)):
         with np.errstate(over="ignore"):  # a border may be the largest number, and the next one is infinite
             rows = nasty_rows(tree.bank.trees, 3, 120, missing=True, infinite=True)
         if kind != loss:  # whose outputs have links of their own
@@ -111,7 +112,7 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_models_of_every_form(name):
     model = FORMS[name]()
-    np.testing.assert_allclose(adopt_catboost(model).predict(X), model.predict(X), rtol=1e-14)
+    np.testing.assert_allclose(cf.adopt(model).predict(X), model.predict(X), rtol=1e-14)
 
 
 # --- labels ------------------------------------------------------------------------------------------------------
@@ -130,7 +131,7 @@ def test_models_of_every_form(name):
 )
 def test_labels_of_classes_travel(y, settings, tmp_path):
     model = train(cb.CatBoostClassifier, y, **settings)
-    for tree in (adopt_catboost(model), saved(model, tmp_path)):
+    for tree in (cf.adopt(model), saved(model, tmp_path)):
         if y is PAIR:
             assert tree.classes is None
             continue
@@ -145,7 +146,7 @@ def test_labels_obey_the_threshold(threshold, tmp_path):
     if threshold is not None:
         model.set_probability_threshold(float({"tie": tie, "below": np.nextafter(tie, 0)}.get(threshold, threshold)))
     labels, likely = model.predict(X).tolist(), model.predict_proba(X)[:, 1]
-    adopted = [adopt_catboost(model), *(saved(model, tmp_path, form) for form in ("cbm", "json"))]
+    adopted = [cf.adopt(model), *(saved(model, tmp_path, form) for form in ("cbm", "json"))]
     cf.save(cf.FittedEstimator(adopted[0]), tmp_path / "saved")
     for one in (*map(cf.FittedEstimator, adopted), cf.load(tmp_path / "saved")):
         assert one.predict(X).tolist() == labels
@@ -168,7 +169,7 @@ def test_categories_are_catboosts_in_every_form_of_model_and_table(policy, tmp_p
     model = train(cb.CatBoostRegressor, EFFECT, FRAME, ["city", "code"], grow_policy=policy, iterations=20)
     rows = FRAME.assign(city=np.append(CITIES[PLACE][:-2], ["Rome", "oslo"]))
     expected = model.predict(rows)
-    live = adopt_catboost(model)
+    live = cf.adopt(model)
     cf.save(live, tmp_path / "saved")
     for tree in (live, saved(model, tmp_path), saved(model, tmp_path, "cbm"), cf.load(tmp_path / "saved")):
         assert tree.feature_names == ("city", "size", "code")
@@ -197,7 +198,7 @@ def test_many_values_of_one_feature():
     rows = pd.DataFrame({"word": [f"word {number}" for number in range(600)], "number": np.arange(600.0)})
     y = np.arange(600) % 7 * 1.0 + (np.arange(600) > 590) * 9
     model = train(cb.CatBoostRegressor, y, rows, ["word"], iterations=60, border_count=500, one_hot_max_size=700)
-    np.testing.assert_array_equal(adopt_catboost(model).predict(rows), model.predict(rows))
+    np.testing.assert_array_equal(cf.adopt(model).predict(rows), model.predict(rows))
 
 
 # --- what CatBoost itself must read ------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ def test_what_has_no_document_of_trees_is_refused_by_name_and_opaque(name):
     model = kind(**QUIET, iterations=5, **settings)
     model.fit(rows, y, **{"group_id": np.repeat(np.arange(8), 10)} if name == "ranker" else {})
     with pytest.raises(AdoptionError, match=words):
-        adopt_catboost(model)
+        ADOPTS["catboost"](model)
     if name == "texts":
         model.set_probability_threshold(0.3)
     adopted = cf.FittedEstimator(cf.adopt(model))
@@ -252,13 +253,13 @@ def test_expected_outputs_of_go_catboost(path):
     data = gzip.decompress(path.with_name(path.name.replace("_test.json", "_model.json.gz")).read_bytes())
     if any(word in path.name for word in ("ctr_binary", "churn_mixed", "uncertainty")):
         with pytest.raises(AdoptionError, match=r"statistics of the target \(CTR\) of 'f3'"):
-            adopt_catboost_file(data, path.name)
+            READS["catboost"](data, path.name)
         return
     rows = [
         [np.nan if value is None else value for value in row["floats"]] + (row.get("cats") or [])
         for row in known["samples"]
     ]
-    tree, kind = adopt_catboost_file(data, path.name), known.get("prediction_type", "RawFormulaVal")
+    tree, kind = READS["catboost"](data, path.name), known.get("prediction_type", "RawFormulaVal")
     found = LINKS[kind](tree, np.array(rows, object if known["cat_feature_count"] else float))
     expected = np.array(known["predictions"])
     expected = expected[:, :1] if kind == "Class" else expected  # zeros follow
@@ -283,7 +284,7 @@ def written():
 def adopt(change):
     document = json.loads(written()[0])
     change(document)
-    return adopt_catboost_file(json.dumps(document).encode(), "model.json")
+    return READS["catboost"](json.dumps(document).encode(), "model.json")
 
 
 def test_documents_of_older_versions_are_read():

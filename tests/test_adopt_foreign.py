@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
-from costframe.core.errors import AdoptionError
+from costframe.errors import AdoptionError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries
 

@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from adoption_cases import ADOPTS, KNOWS, READS
 from hypothesis import given
 from hypothesis import strategies as st
 from lightgbm_cases import ROWS, SCORES, TEXT
 
-from costframe.adoption.lightgbm import adopt_lightgbm, adopt_lightgbm_file, is_lightgbm
-from costframe.core.errors import AdoptionError
+import costframe as cf
+from costframe.errors import AdoptionError
 from costframe.plugin import DataError
 
 lgb = pytest.importorskip("lightgbm", reason="needs lightgbm: pip install 'costframe[bench]'")
@@ -32,7 +33,7 @@ CODES = [0, 1, 2, 3, 5, 9, -1, -0.5, -1.5, 0.5, 2.999, 31, 32, 33, 1e6, 2.0**31,
 
 
 def read(data):
-    return adopt_lightgbm_file(data, "model.txt")
+    return READS["lightgbm"](data, "model.txt")
 
 
 def hard_rows(predictor, n_rows, seed=0):
@@ -100,7 +101,7 @@ def test_live_models_and_files_score_hard_rows_as_the_original_to_the_last_bit(d
         parameters["sigmoid"] = draw(st.sampled_from([1.0, 0.7]))
     categorical = draw(st.sampled_from([(), (2,), (2, 1)]))
     booster = train(objective, draw(st.integers(0, 99)), draw(st.integers(1, 4)), categorical, **parameters)
-    for adopted in (adopt_lightgbm(booster), read(booster.model_to_string().encode())):
+    for adopted in (cf.adopt(booster), read(booster.model_to_string().encode())):
         assert adopted.stages[0].link == LINKS[objective]
         assert_equal(adopted, booster, hard_rows(adopted, 100))
 
@@ -110,12 +111,12 @@ def test_models_that_stopped_early_are_cut_at_their_best_round():
     options = QUIET | {"metric": "l2", "early_stopping_round": 2, "learning_rate": 0.9}
     valid = lgb.Dataset(X[:30], -y[:30])
     booster = lgb.train(options, lgb.Dataset(X, y), 60, valid_sets=[valid], keep_training_booster=True)
-    adopted = adopt_lightgbm(booster)
+    adopted = cf.adopt(booster)
     assert len(adopted.bank) == booster.best_iteration < booster.num_trees()
     assert_equal(adopted, booster, hard_rows(adopted, 50))
     wrapper = lgb.LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1).fit(X, y)
     wrapper.booster_.best_iteration = 2
-    np.testing.assert_array_equal(adopt_lightgbm(wrapper).predict(X), wrapper.predict(X))
+    np.testing.assert_array_equal(cf.adopt(wrapper).predict(X), wrapper.predict(X))
 
 
 FEW = {"n_estimators": 3, "verbose": -1, "n_jobs": 1}
@@ -134,7 +135,7 @@ def test_classifiers_alone_carry_labels(name):
     model, labels, classes = WRAPPERS[name]
     X, y = make_data(2, "multiclass")
     model.fit(X, labels[y], **{"group": [45, 45]} if name == "ranker" else {})
-    adopted = adopt_lightgbm(model)
+    adopted = cf.adopt(model)
     assert (adopted.classes if classes is None else adopted.classes.tolist()) == classes
     np.testing.assert_allclose(adopted.predict(X), model.booster_.predict(X), rtol=1e-13)
 
@@ -177,7 +178,7 @@ def test_frames_are_read_by_their_categories_as_the_original_reads_them(labels, 
     if labels is not None:
         new = "new" if isinstance(labels[0], str) else 15
         other["grade"] = table["grade"].cat.set_categories([*labels[1:], new])
-    for adopted in (adopt_lightgbm(booster), read(booster.model_to_string().encode())):
+    for adopted in (cf.adopt(booster), read(booster.model_to_string().encode())):
         assert adopted.categories["kind"] == ("oak", "ash", "elm", "fir")
         assert {"kind", "zone"} <= set(adopted.used_features)
         for rows in (table, other, changed(table)):
@@ -192,20 +193,20 @@ def test_categories_whose_columns_are_unknown_are_refused_with_the_way_out():
     table["grade"] = pd.Categorical(np.array(["low", "mid", "top", "all"])[table["flag"]], ordered=True)
     booster = lgb.train(QUIET | CATEGORY, lgb.Dataset(table, y + table["flag"]), 4)
     with pytest.raises(AdoptionError, match=r"3 lists .* several choices fit; .* pandas_categorical = None"):
-        adopt_lightgbm(booster)
+        cf.adopt(booster)
     named = lgb.train(QUIET | CATEGORY, lgb.Dataset(table, y, categorical_feature=["kind", "flag", "step"]), 4)
     with pytest.raises(AdoptionError, match="does not tell"):
-        adopt_lightgbm(named)
+        cf.adopt(named)
     booster.pandas_categorical = None
     codes = table.assign(**{name: table[name].cat.codes for name in ("kind", "zone", "grade")}).to_numpy(float)
-    assert_equal(adopt_lightgbm(booster), booster, codes)
+    assert_equal(cf.adopt(booster), booster, codes)
 
 
 def test_frames_keep_the_spaces_that_lightgbm_writes_as_underscores():
     X, y = make_data(1)
     table = pd.DataFrame(X).rename(columns="column {}".format)
     model = lgb.LGBMRegressor(**FEW).fit(table, y)
-    adopted = adopt_lightgbm(model)
+    adopted = cf.adopt(model)
     assert "column_0" in adopted.feature_names
     np.testing.assert_array_equal(adopted.predict(table.assign(column=1.0)), model.predict(table))
     with pytest.raises(DataError, match="the data lack 'column_"):
@@ -238,9 +239,9 @@ def folds():
 )
 def test_what_cannot_be_adopted_is_refused(make, words):
     model = make()
-    assert is_lightgbm(model)
+    assert KNOWS["lightgbm"](model)
     with pytest.raises(AdoptionError, match=words):
-        adopt_lightgbm(model)
+        ADOPTS["lightgbm"](model)
 
 
 # --- files -------------------------------------------------------------------------------------------------------
@@ -298,7 +299,7 @@ KNOWN = {  # rows, and what the model is known to predict for them
 
 @pytest.mark.parametrize("path", PUBLIC, ids=lambda path: path.stem)
 def test_public_files_score_hard_rows_as_lightgbm_does_and_predict_as_published(path):
-    adopted, booster = adopt_lightgbm_file(path.read_bytes(), path.name), lgb.Booster(model_file=str(path))
+    adopted, booster = READS["lightgbm"](path.read_bytes(), path.name), lgb.Booster(model_file=str(path))
     hard = hard_rows(adopted, 200)
     np.testing.assert_array_equal(adopted.decision_function(hard), booster.predict(hard, raw_score=True))
     if path.stem in KNOWN:

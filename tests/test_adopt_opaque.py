@@ -6,6 +6,8 @@ from datetime import datetime
 import numpy as np
 import pandas as pd
 import pytest
+from adoption_cases import adopt_opaque
+from column_cases import AsGiven
 from sklearn import ensemble as en
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -23,10 +25,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn_cases import PAIR, SIGNAL, THREE, TWO, WHOLE
 
 import costframe as cf
-from costframe.adoption.opaque import adopt_opaque
-from costframe.core.errors import AdoptionError
-from costframe.core.tables.as_given import AsGiven
-from costframe.plugin import BankError, OpaqueLearner
+from costframe.errors import AdoptionError, BankError
+from costframe.plugin import OpaqueLearner
 
 NAMES = ["age", "chol", "thal", "bp"]
 FRAME = pd.DataFrame(WHOLE, columns=NAMES)

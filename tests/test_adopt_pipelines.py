@@ -8,6 +8,8 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from adoption_cases import is_pipeline, prepare
+from column_cases import OTHER
 from dataset_cases import read_rows
 from sklearn import preprocessing as pre
 from sklearn.base import clone
@@ -23,12 +25,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.adoption.pipelines import prepare
-from costframe.adoption.pipelines.steps import is_pipeline
-from costframe.core.errors import AdoptionError
-from costframe.core.tables.categories import OTHER
+from costframe.errors import AdoptionError
 from costframe.plugin import DataError
-from costframe.testing.counting import expect_close, inquire
+from costframe.testing import expect_close, inquire
 from costframe_miser import MiserClassifier
 
 NAMES = ("age", "chol", "iron", "sex", "town")

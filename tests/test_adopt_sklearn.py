@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from adoption_cases import ADOPTS, KNOWS
 from naive_adopt import parts, scores, walk
 from sklearn import ensemble as en
 from sklearn import tree
@@ -15,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_cases import HOLES, N_ROWS, PAIR, RNG, SIGNAL, THREE, TWO, WHOLE, accepted_rows, probabilities
 
 import costframe as cf
-from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
-from costframe.core.errors import AdoptionError
+from costframe.errors import AdoptionError
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered")  # of sums that overflow
 KINDS = [
@@ -98,7 +98,7 @@ def answers(model, rows):
 def test_every_row_reaches_the_originals_leaf_and_has_its_scores(name):
     model, data, target = CASES[name]
     model.fit(data, target)
-    live = adopt_sklearn(model)
+    live = cf.adopt(model)
     adopted = parts(live)
     infinite = name.startswith("histogram")
     rows = np.concatenate([data, accepted_rows(adopted, HOLES if infinite else data, infinite=infinite)])
@@ -130,7 +130,7 @@ SUMS = {  # equal to rounding
 def test_sums_of_models_are_the_originals(name):
     model, target = SUMS[name]
     model.fit(WHOLE, target)
-    adopted = adopt_sklearn(model)
+    adopted = cf.adopt(model)
     rows = WHOLE if "line" in name else np.concatenate([WHOLE, accepted_rows(parts(adopted), WHOLE)])
     close = {"rtol": 0, "atol": 1e-6 if "line" in name else 1e-13}
     np.testing.assert_allclose(adopted.predict(rows).reshape(len(rows), -1), answers(model, rows), **close)
@@ -141,11 +141,11 @@ def test_sums_of_models_are_the_originals(name):
 @pytest.mark.parametrize("options", [{}, {"max_features": 2, "contamination": 0.1}, {"max_samples": 2}])
 def test_isolation_forests(options):
     model = en.IsolationForest(n_estimators=6, random_state=0, **options).fit(HOLES)
-    adopted = adopt_sklearn(model)
+    adopted = cf.adopt(model)
     rows = np.concatenate([HOLES, accepted_rows(parts(adopted), HOLES)])
     np.testing.assert_allclose(adopted.predict(rows), model.score_samples(rows), rtol=1e-15)
     constant = en.IsolationForest(n_estimators=3, max_samples=1, random_state=0).fit(WHOLE)
-    assert np.array_equal(adopt_sklearn(constant).predict(WHOLE), constant.score_samples(WHOLE))
+    assert np.array_equal(cf.adopt(constant).predict(WHOLE), constant.score_samples(WHOLE))
 
 
 @pytest.mark.parametrize("target", [TWO, THREE])
@@ -153,13 +153,13 @@ def test_equal_votes_of_trees_are_equal(target):
     """A sum of n-ths would round to either side of a half, and so give another label than the mean of the sum."""
     model = en.RandomForestClassifier(40, random_state=0).fit(WHOLE, target)
     rows = np.round(np.random.default_rng(0).normal(size=(4000, WHOLE.shape[1])), 1)
-    np.testing.assert_array_equal(cf.FittedEstimator(adopt_sklearn(model)).predict(rows), model.predict(rows))
+    np.testing.assert_array_equal(cf.FittedEstimator(cf.adopt(model)).predict(rows), model.predict(rows))
 
 
 def test_several_labels_a_row():
     model = grown(en.ExtraTreesClassifier).fit(WHOLE, np.column_stack([PAIR > 0.3, WHOLE[:, 3] > 0]))
     expected = np.column_stack([values[:, 1] for values in model.predict_proba(WHOLE)])
-    adopted = adopt_sklearn(model)
+    adopted = cf.adopt(model)
     assert adopted.classes is None
     assert np.allclose(adopted.predict(WHOLE), expected, rtol=1e-15, atol=1e-15)
 
@@ -182,7 +182,7 @@ def colored(kind, missing):
     return frame.astype({"color": "category"}), signal
 
 
-@pytest.mark.filterwarnings("ignore::costframe.core.errors.UnknownValuesWarning")  # of rows that have none on purpose
+@pytest.mark.filterwarnings("ignore::costframe.errors.UnknownValuesWarning")  # of rows that have none on purpose
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("kind", ["texts", "numbers", "truth"])
 def test_categories_of_histogram_boosting(kind, missing):
@@ -190,7 +190,7 @@ def test_categories_of_histogram_boosting(kind, missing):
     asked = {"max_iter": 6, "max_leaf_nodes": 8, "min_samples_leaf": 3, "categorical_features": "from_dtype"}
     for model in (en.HistGradientBoostingRegressor(**asked), en.HistGradientBoostingClassifier(**asked)):
         model.fit(frame, signal if isinstance(model, en.HistGradientBoostingRegressor) else signal > 0)
-        adopted = adopt_sklearn(model)
+        adopted = cf.adopt(model)
         assert ("color" in adopted.categories) == (kind == "texts")
         unseen = pd.Categorical(["violet" if kind == "texts" else 1e6] * len(frame))
         none = pd.Series([None] * len(frame), dtype=frame["color"].dtype)
@@ -233,12 +233,12 @@ REFUSED = {
 def test_what_cannot_be_adopted_is_refused_by_name(name):
     make, message = REFUSED[name]
     with pytest.raises(AdoptionError, match=message):
-        adopt_sklearn(make())
+        ADOPTS["sklearn"](make())
 
 
 def test_a_class_derived_by_the_user_is_adopted_and_any_other_model_is_opaque():
     model = mine()
     assert np.array_equal(cf.adopt(model).predict(WHOLE), model.predict_proba(WHOLE)[:, 1])
-    assert is_sklearn(model)
-    assert is_sklearn(make_pipeline(tree.DecisionTreeClassifier()))  # to be refused by name
-    assert not is_sklearn(KNeighborsClassifier())
+    assert KNOWS["sklearn"](model)
+    assert KNOWS["sklearn"](make_pipeline(tree.DecisionTreeClassifier()))  # to be refused by name
+    assert not KNOWS["sklearn"](KNeighborsClassifier())

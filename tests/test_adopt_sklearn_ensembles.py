@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from adoption_cases import ADOPTS
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import ensemble as en
@@ -24,8 +25,7 @@ from sklearn_cases import N_FEATURES, PAIR, SIGNAL, THREE, TWO, WHOLE, probabili
 
 import costframe as cf
 from costframe.adoption import GivenColumns, GivenModel
-from costframe.adoption.sklearn import adopt_sklearn
-from costframe.core.errors import AdoptionError
+from costframe.errors import AdoptionError
 
 ROWS = np.concatenate([WHOLE, np.random.default_rng(1).normal(size=(60, N_FEATURES)) * 3])
 
@@ -56,7 +56,7 @@ REGRESSORS = [
 @pytest.mark.parametrize("target", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
 def test_linear_classifiers(model, target):
-    adopted = adopt_sklearn(model.fit(WHOLE, target))
+    adopted = cf.adopt(model.fit(WHOLE, target))
     if hasattr(model, "predict_proba"):
         predicted = adopted.predict(ROWS).reshape(len(ROWS), -1)
         np.testing.assert_allclose(predicted, probabilities(model, ROWS), rtol=1e-12, atol=1e-13)
@@ -65,7 +65,7 @@ def test_linear_classifiers(model, target):
     far = np.concatenate([ROWS, 1000 * ROWS])  # their probabilities of 0 or 1 are equal, where scores are not
     np.testing.assert_array_equal(cf.FittedEstimator(adopted).predict(far), model.predict(far))
     if isinstance(model, lm.SGDClassifier):
-        sparse = adopt_sklearn(model.sparsify())
+        sparse = cf.adopt(model.sparsify())
         np.testing.assert_allclose(sparse.decision_function(ROWS), model.decision_function(ROWS), rtol=0, atol=1e-12)
         model.densify()
 
@@ -73,7 +73,7 @@ def test_linear_classifiers(model, target):
 @pytest.mark.parametrize("model", REGRESSORS, ids=str)
 def test_linear_regressors(model):
     model.fit(WHOLE, np.abs(SIGNAL) + 0.1)
-    np.testing.assert_allclose(adopt_sklearn(model).predict(ROWS), model.predict(ROWS), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(cf.adopt(model).predict(ROWS), model.predict(ROWS), rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("model", [lm.LinearRegression(), lm.RidgeClassifier(), DummyRegressor()], ids=str)
@@ -81,13 +81,13 @@ def test_several_outputs(model):
     labels = is_classifier(model)
     model.fit(WHOLE, (PAIR > 0.3).astype(int) if labels else PAIR)
     wanted = (model.decision_function if labels else model.predict)(ROWS)
-    np.testing.assert_allclose(adopt_sklearn(model).predict(ROWS), wanted, rtol=1e-12, atol=1e-12)
-    assert adopt_sklearn(model).classes is None
+    np.testing.assert_allclose(cf.adopt(model).predict(ROWS), wanted, rtol=1e-12, atol=1e-12)
+    assert cf.adopt(model).classes is None
 
 
 def test_columns_without_weight_are_not_read_and_what_lacks_a_value_has_no_prediction():
     model = lm.Lasso(0.2).fit(WHOLE, WHOLE[:, 1] - WHOLE[:, 3])
-    adopted = adopt_sklearn(model, list("abcd"))
+    adopted = cf.adopt(model, list("abcd"))
     np.testing.assert_array_equal(adopted.cost(WHOLE).acquired, np.tile([0, 1, 0, 1], (len(WHOLE), 1)))
     assert np.isnan(adopted.predict([[1.0, np.nan, 1.0, 1.0]])).all()  # the original refuses it
 
@@ -99,12 +99,12 @@ def test_classes_as_older_versions_have_them(several, solver):
     model.multi_class, model.solver = several, solver
     each = 1 / (1 + np.exp(-model.decision_function(ROWS) * (2 if pairs else 1)))
     wanted = each if pairs else each / each.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(adopt_sklearn(model).predict(ROWS), wanted, rtol=1e-12)
+    np.testing.assert_allclose(ADOPTS["sklearn"](model).predict(ROWS), wanted, rtol=1e-12)
 
 
 def test_predictions_by_chance_are_refused():
     with pytest.raises(AdoptionError, match="DummyClassifier: strategy='uniform' cannot be adopted"):
-        adopt_sklearn(DummyClassifier(strategy="uniform").fit(WHOLE, TWO))
+        cf.adopt(DummyClassifier(strategy="uniform").fit(WHOLE, TWO))
 
 
 # --- ensembles ---------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_ensembles(name, tmp_path):
     model = fitted(CASES[name], WHOLE, np.where(SIGNAL > 0, 7, 3) if is_classifier(CASES[name]) else np.abs(SIGNAL) + 1)
-    adopted = adopt_sklearn(model)
+    adopted = cf.adopt(model)
     if hasattr(model, "predict_proba"):
         expected = model.predict_proba(WHOLE)[:, 1]
     else:
@@ -205,10 +205,10 @@ def test_ensembles(name, tmp_path):
 
 def test_costs_are_those_of_the_paths_of_all_members_and_behind_a_gate_it_is_one_learner():
     model = votes(TREE, BOOSTED, 1).fit(WHOLE, TWO)
-    adopted = adopt_sklearn(model)
-    alone = [adopt_sklearn(one).cost(WHOLE).acquired for one in model.estimators_]
+    adopted = cf.adopt(model)
+    alone = [cf.adopt(one).cost(WHOLE).acquired for one in model.estimators_]
     np.testing.assert_array_equal(adopted.cost(WHOLE).acquired, np.maximum(*alone))
-    assert len(adopt_sklearn(en.BaggingClassifier(LOGISTIC, 3).fit(WHOLE, TWO)).bank) == 4  # columns are read once
+    assert len(cf.adopt(en.BaggingClassifier(LOGISTIC, 3).fit(WHOLE, TWO)).bank) == 4  # columns are read once
     columns = GivenColumns.choose(("more", *"abcd"), list("abcd"), "expensive")
     tree = GivenModel(model, columns, proba=None, classes=model.classes_, seed=0, framed=False).adopted()
     assert [one.name for one in tree.bank.opaques] == ["expensive"]
@@ -227,7 +227,7 @@ def test_what_cannot_be_adopted_part_by_part_is_one_opaque_learner(name):
     target, model, message = OPAQUE[name]
     model.fit(WHOLE, target)
     with pytest.raises(AdoptionError, match=message):
-        adopt_sklearn(model)
+        ADOPTS["sklearn"](model)
     adopted = cf.adopt(model)
     assert [one.name for one in adopted.bank.opaques] == [type(model).__name__]
     np.testing.assert_array_equal(cf.FittedEstimator(adopted).predict(WHOLE), model.predict(WHOLE))

@@ -43,8 +43,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
-from costframe.core.errors import AdoptionError
-from costframe.testing.laws_of_labels import expect_one_label
+from costframe.errors import AdoptionError
+from costframe.testing import expect_one_label
 
 rng = np.random.default_rng(1)
 NAMES = tuple("abcdef")

@@ -7,13 +7,13 @@ import pandas as pd
 import polars as pl
 import pytest
 import xgboost as xgb
+from adoption_cases import READS
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_adopt import magnitude, nasty_rows, parts, scores, walk
 
 import costframe as cf
-from costframe.adoption.xgboost import adopt_xgboost, adopt_xgboost_file
-from costframe.core.errors import AdoptionError
+from costframe.errors import AdoptionError
 
 EPS32 = float(np.finfo(np.float32).eps)
 N_ROWS, N_FEATURES = 240, 4
@@ -78,7 +78,7 @@ def train(target, parameters, rounds=6, rows=X):
 
 
 def files(booster):
-    return [adopt_xgboost_file(bytes(booster.save_raw(form)), "model") for form in ("json", "ubj")]
+    return [READS["xgboost"](bytes(booster.save_raw(form)), "model") for form in ("json", "ubj")]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -86,7 +86,7 @@ def test_live_models_and_files_reach_the_originals_leaves_and_scores(name):
     """Scores are equal to the last bit in XGBoost's own float32, predictions to rounding."""
     target, parameters, link = CASES[name]
     booster = train(target, parameters)
-    live = adopt_xgboost(booster)
+    live = cf.adopt(booster)
     adopted = parts(live)
     rows = np.concatenate([X[:60], nasty_rows(adopted.table, N_FEATURES, 90, missing=True, infinite=False)])
     data, ours = xgb.DMatrix(rows), walk(adopted.table, rows)
@@ -115,7 +115,7 @@ def test_models_of_any_data_have_the_originals_scores(seed, name, digits, infini
     rows = np.round(rng.normal(size=(N_ROWS, N_FEATURES)), digits) * magnitudes
     rows[rng.random(rows.shape) < 0.2] = np.nan
     booster = train(target, parameters | {"min_child_weight": 0, "seed": seed % 999}, rounds=2, rows=rows)
-    adopted = adopt_xgboost(booster)
+    adopted = cf.adopt(booster)
     nasty = nasty_rows(adopted.bank.trees, N_FEATURES, 40, missing=True, infinite=infinite, seed=seed)
     theirs = booster.inplace_predict(nasty, predict_type="margin")
     error = np.abs(adopted.decision_function(nasty) - theirs)
@@ -127,7 +127,7 @@ def test_linear_models_are_columns_that_skip_missing_values(target):
     more = {"two": BINARY | {"base_score": 0.3}, "three": SOFTPROB, "positive": {"objective": "count:poisson"}}
     booster = train(target, {"booster": "gblinear", "alpha": 0.5} | more.get(target, {}))
     data = xgb.DMatrix(X)
-    for adopted in (adopt_xgboost(booster), *files(booster)):
+    for adopted in (cf.adopt(booster), *files(booster)):
         theirs = booster.predict(data, output_margin=True)
         assert np.allclose(adopted.decision_function(X), theirs, rtol=1e-6, atol=1e-6)
         assert np.allclose(adopted.predict(X), booster.predict(data), rtol=1e-5, atol=1e-6)
@@ -215,10 +215,10 @@ def test_codes_reach_the_originals_leaf(seed, n_categories, onehot, lossguide):
     booster = xgb.train(asked, xgb.DMatrix(rows, y, **CODED), 2)
     hard = np.concatenate([rows[:40], rng.choice(NASTY, size=(60, 3))])
     theirs = booster.predict(xgb.DMatrix(hard, **CODED), pred_leaf=True)
-    for adopted in (adopt_xgboost(booster), *files(booster)):
+    for adopted in (cf.adopt(booster), *files(booster)):
         assert np.array_equal(adopted.bank.leaves(hard), theirs)
     infinite = np.array([[np.inf, 0.0, 1.0], [-np.inf, 0.0, np.inf], [1.0, np.inf, 2.0]])
-    assert np.allclose(adopt_xgboost(booster).predict(infinite), booster.inplace_predict(infinite), atol=1e-6)
+    assert np.allclose(cf.adopt(booster).predict(infinite), booster.inplace_predict(infinite), atol=1e-6)
 
 
 COLORS, SIZES = ["red", "green", "blue", "a b", "x"], [30, -7, 500, 8]
@@ -242,7 +242,7 @@ def test_frames_are_encoded_by_the_names_of_their_categories(onehot, tmp_path):
     asked = {"n_estimators": 40, "early_stopping_rounds": 2, "learning_rate": 1.0, "max_cat_to_onehot": onehot}
     model = xgb.XGBRegressor(enable_categorical=True, **asked).fit(rows, y, eval_set=[frame(4)], verbose=False)
     model.save_model(tmp_path / "model.ubj")
-    for adopted in (adopt_xgboost(model), cf.adopt(tmp_path / "model.ubj")):
+    for adopted in (cf.adopt(model), cf.adopt(tmp_path / "model.ubj")):
         assert len(adopted.bank) == model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
         for each in (rows, other):
             assert np.allclose(adopted.predict(each), model.predict(each), atol=1e-5)
@@ -257,12 +257,12 @@ def test_numbers_of_every_kind_are_categories():
         values = np.array([1, 5, 7] * 20, kind)
         rows = pd.DataFrame({"a": pd.Categorical(values)})
         model = xgb.XGBRegressor(enable_categorical=True, n_estimators=3).fit(rows, values == 5)
-        assert np.allclose(adopt_xgboost(model).predict(rows), model.predict(rows), atol=1e-6)
+        assert np.allclose(cf.adopt(model).predict(rows), model.predict(rows), atol=1e-6)
 
 
 def test_categories_beyond_ascii_hinder_only_where_a_tree_splits_them():
     rows = pd.DataFrame({"a": np.arange(60.0), "b": pd.Categorical(["да", "но"] * 30)})
     model = xgb.XGBRegressor(enable_categorical=True, n_estimators=2, max_depth=1)
-    assert adopt_xgboost(model.fit(rows, rows["a"])).categories == {}
+    assert cf.adopt(model.fit(rows, rows["a"])).categories == {}
     with pytest.raises(AdoptionError, match="splits the feature 'b', whose categories are not all ASCII"):
-        adopt_xgboost(model.fit(rows, rows["b"] == "да"))
+        cf.adopt(model.fit(rows, rows["b"] == "да"))

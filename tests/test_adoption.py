@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from adoption_cases import ADOPTS, KNOWS, LOOKS, check_answers, float32_at_most
 from attrs import evolve
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier, RandomForestClassifier
@@ -16,13 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import costframe as cf
-from costframe.adoption.catboost import adopt_catboost, is_catboost, looks_like_catboost
-from costframe.adoption.checking import check_answers
-from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm, looks_like_lightgbm
-from costframe.adoption.sklearn import adopt_sklearn, is_sklearn
-from costframe.adoption.thresholds import float32_at_most
-from costframe.adoption.xgboost import adopt_xgboost, is_xgboost, looks_like_xgboost
-from costframe.core.errors import AdoptionError
+from costframe.errors import AdoptionError
 from costframe.plugin import DataError
 
 RNG = np.random.default_rng(0)
@@ -42,18 +37,18 @@ def catboost(name):
     return kind(iterations=5, verbose=False, allow_writing_files=False)
 
 
-LIBRARIES = {  # an estimator, how it is adopted and recognised, and what its columns are called without names
-    "sklearn": (lambda: DecisionTreeRegressor(max_depth=2), adopt_sklearn, is_sklearn, "f{}"),
-    "xgboost": (lambda: xgboost.XGBRegressor(n_estimators=2), adopt_xgboost, is_xgboost, "f{}"),
-    "lightgbm": (lambda: lightgbm("LGBMRegressor"), adopt_lightgbm, is_lightgbm, "Column_{}"),
-    "catboost": (lambda: catboost("CatBoostRegressor"), adopt_catboost, is_catboost, "f{}"),
+LIBRARIES = {  # an estimator, and what its columns are called without names
+    "sklearn": (lambda: DecisionTreeRegressor(max_depth=2), "f{}"),
+    "xgboost": (lambda: xgboost.XGBRegressor(n_estimators=2), "f{}"),
+    "lightgbm": (lambda: lightgbm("LGBMRegressor"), "Column_{}"),
+    "catboost": (lambda: catboost("CatBoostRegressor"), "f{}"),
 }
 each_library = pytest.mark.parametrize("library", LIBRARIES)
 
 
 @each_library
 def test_names_come_from_the_data_the_caller_or_the_position(library):
-    make, adopt, _, unnamed = LIBRARIES[library]
+    (make, unnamed), adopt = LIBRARIES[library], ADOPTS[library]
     model = make().fit(pd.DataFrame(X, columns=NAMES), Y)
     assert adopt(model).feature_names == tuple(NAMES)
     assert adopt(model, list("abcd")).feature_names == tuple("abcd")
@@ -69,11 +64,11 @@ def test_names_come_from_the_data_the_caller_or_the_position(library):
 
 @each_library
 def test_models_are_told_apart(library):
-    make, adopt, knows, _ = LIBRARIES[library]
+    make, adopt, knows = LIBRARIES[library][0], ADOPTS[library], KNOWS[library]
     model = make().fit(X, Y)
     assert knows(model)
     assert knows(type("Mine", (type(model),), {"__module__": "elsewhere"})())
-    assert not any(others[2](model) for name, others in LIBRARIES.items() if name != library)
+    assert not any(others(model) for name, others in KNOWS.items() if name != library)
     assert not any(knows(stranger) for stranger in (object(), "model.txt", type(model), sys.modules[library]))
     with pytest.raises(AdoptionError, match=f"{type(model).__name__}: is not fitted"):
         adopt(make())
@@ -95,7 +90,7 @@ def test_nothing_is_imported_to_tell_a_model_or_to_read_a_file(library, tmp_path
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"trees\nversion=v4\n", b"\x00" * 99, b'{"name": "tree"}'])
 def test_other_contents_are_of_no_library(content):
-    assert not any(looks(content) for looks in (looks_like_lightgbm, looks_like_catboost, looks_like_xgboost))
+    assert not any(looks(content) for looks in LOOKS.values())
 
 
 # --- live models are compared with the originals, at their own thresholds ----------------------------------------

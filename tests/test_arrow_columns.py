@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from column_cases import OTHER, find_labels
 from dataset_cases import read_rows
 from pyarrow import compute as pc
 from pyarrow import feather, parquet
@@ -17,8 +18,6 @@ from test_categories import model, stump
 
 import costframe as cf
 from costframe import CEGBClassifier, CEGBRegressor
-from costframe.core.tables.categorical import find_labels
-from costframe.core.tables.categories import OTHER
 from costframe.datasets import read_table
 from costframe.plugin import DataError
 

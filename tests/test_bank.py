@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.core.errors import StageError
-from costframe.plugin import BankError, DataError, OpaqueLearner, ParameterError, TreeTable
-from costframe.testing.strategies import banks, feature_names, rows
+from costframe.errors import BankError, StageError
+from costframe.plugin import DataError, OpaqueLearner, ParameterError, TreeTable
+from costframe.testing import strategies
 
 STUMP = TreeTable.single(
     [0, -1, -1], [0.5, 0, 0], [True, False, False], [1, -1, -1], [2, -1, -1], np.array([0, 1.0, 2])
@@ -21,8 +21,8 @@ STUMP = TreeTable.single(
 
 @given(st.data())
 def test_outputs_leaves_and_reads_equal_the_naive_twin(data):
-    names = data.draw(feature_names())
-    bank, X = data.draw(banks(names)), data.draw(rows(len(names)))
+    names = data.draw(strategies.feature_names())
+    bank, X = data.draw(strategies.banks(names)), data.draw(strategies.rows(len(names)))
     outputs = [[v for t in range(len(bank)) for v in naive.learner_outputs(bank, t, row)[0]] for row in X]
     expected = np.array(outputs).reshape(len(X), int(bank.widths.sum()))
     assert np.array_equal(bank.outputs(X), expected, equal_nan=True)

@@ -7,7 +7,7 @@ import pytest
 from naive_costs import full_cost
 
 import costframe as cf
-from costframe.core.prices.basket import price_exactly, price_rows, price_set
+from costframe.core.prices.basket import price_exactly
 from costframe.sets import SetPrices
 
 COSTS = cf.CostModel.from_dict(
@@ -35,8 +35,8 @@ def test_all_ways_to_price_a_set_agree(chosen):
     row = np.isin(np.arange(4), chosen)[np.newaxis]
     exact = PRICES.exact()
     assert exact.money(price_exactly(exact, PRICES.direct_needs, chosen)) == pytest.approx(wanted, rel=1e-15)
-    assert price_set(PRICES, np.array(chosen, np.int64)) == pytest.approx(wanted, rel=1e-15)
-    assert price_rows(PRICES, row) == pytest.approx([wanted], rel=1e-15)
+    assert PRICES.of_set(np.array(chosen, np.int64)) == pytest.approx(wanted, rel=1e-15)
+    assert PRICES.of_rows(row) == pytest.approx([wanted], rel=1e-15)
     assert SetPrices.of(PRICES, np.inf).of_set(chosen) == pytest.approx(wanted, rel=1e-15)
 
 

@@ -3,17 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from dataset_cases import machine
 from few_rounds import few_rounds
+from frontier_cases import describe_model
 from planned_stumps import StumpsClassifier
+from score_cases import error_cost, influence, score_named, with_labels
 from sklearn.base import clone
+from study_cases import BILL, choose_points
 
 import costframe as cf
-from costframe.choices.sentences import describe_model
-from costframe.core import machine
-from costframe.plugin import CostModelError, ParameterError, influence, score_named, with_labels
-from costframe.study.objective import BILL
-from costframe.study.path_points import choose_points
-from costframe.training.scoring import error_cost
+from costframe.plugin import CostModelError, ParameterError
 
 PRICES = {"a": 0.1, "amount": 0.0, "b": 0.2}
 BY_CLASS = {"ill": {"well": 9.0}, "well": {"ill": 1.0}}

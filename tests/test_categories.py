@@ -5,16 +5,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from column_cases import HashedLabels, find_labels
 from dataset_cases import read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import Answer, StageTree, SteppedPredictor, WeakLearnerBank
-from costframe.core.errors import InquiryError
-from costframe.core.tables.categorical import find_labels
-from costframe.core.tables.hashed_labels import HashedLabels
-from costframe.plugin import BankError, DataError, TreeTable
+from costframe.errors import BankError, InquiryError
+from costframe.plugin import DataError, TreeTable
 from costframe.sources import predict_many, predict_one
 
 LABELS = {"color": ("red", "green", "blue")}

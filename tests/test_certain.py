@@ -16,16 +16,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from test_planned import chain
 from test_walks import QUIET
+from wrapper_cases import MixedPredictor
 
 import costframe as cf
 from costframe import Answer, Route, StageTree, WeakLearnerBank
-from costframe.core.errors import StorageError
-from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.terms.classes import likeliest
+from costframe.errors import StorageError
 from costframe.plugin import ParameterError, TreeTable
-from costframe.testing.counting import expect_as_reported, inquire
-from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
-from costframe.testing.strategies import tree_tables as tables
+from costframe.testing import expect_as_reported, inquire, strategies
 
 UNTIL = ("class", 0.0, 0.3, 2.0)
 
@@ -33,15 +30,21 @@ UNTIL = ("class", 0.0, 0.3, 2.0)
 @st.composite
 def sums(draw):
     """A sum of learners with classes, prices, and rows; half of the sums have trees only."""
-    names = draw(feature_names())
-    trees = tables(len(names), most=8).map(lambda table: WeakLearnerBank.from_trees(table, names))
-    tree = draw(stage_trees(draw(trees | banks(names)), most_routes=0, n_outputs=draw(st.integers(1, 3))))
+    names = draw(strategies.feature_names())
+    trees = strategies.tree_tables(len(names), most=8).map(lambda table: WeakLearnerBank.from_trees(table, names))
+    tree = draw(
+        strategies.stage_trees(draw(trees | strategies.banks(names)), most_routes=0, n_outputs=draw(st.integers(1, 3)))
+    )
     several = tree.n_outputs > 1
     link = draw(st.sampled_from(("identity", "sigmoid", "step", *("softmax",) * several)))
     answer = evolve(tree.stages[0], link=link, level=0.0, temperature=draw(st.sampled_from((1.0, 0.25, 3.0))))
     known = not several or answer.link == "identity" or draw(st.booleans())
     tree = StageTree(tree.bank, (answer,), classes=np.arange(max(2, tree.n_outputs)) if known else None)
-    return tree.with_costs(draw(cost_models(names))), draw(rows(len(names))), draw(st.sampled_from(UNTIL))
+    return (
+        tree.with_costs(draw(strategies.cost_models(names))),
+        draw(strategies.rows(len(names))),
+        draw(st.sampled_from(UNTIL)),
+    )
 
 
 def labels(model, X):
@@ -49,7 +52,7 @@ def labels(model, X):
     p, tree = model.predict(X), getattr(model, "inner", model)
     if tree.classes is None and tree.links == ("sigmoid",):
         return p > 0.5
-    return likeliest(p, np.arange(max(2, tree.n_outputs)))
+    return p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(int)
 
 
 @QUIET

@@ -8,14 +8,12 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from cli_cases import FILES, WRITTEN
+from cli_cases import FILES, WRITTEN, costframe, limit_threads
 from click.testing import CliRunner
+from frontier_cases import distinct_points
 
 import costframe as cf
-from costframe.choices.tables import distinct_points
 from costframe.cli import results
-from costframe.cli.commands import costframe
-from costframe.core.machine import limit_threads
 
 QUICK = ("miser", "reweighted")
 

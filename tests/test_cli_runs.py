@@ -7,13 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cli_cases import refused
+from study_cases import Study, Trial, hold_alone
 
 from costframe import Frontier, load
 from costframe.cli import outputs, results
 from costframe.plugin import ParameterError
-from costframe.study.run_folder import hold_alone
-from costframe.study.study import Study
-from costframe.study.trial import Trial
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -14,7 +14,7 @@ from cluster_cases import FaultyClassifier, still_works
 from test_pages import ROOT, blocks_of
 
 import costframe as cf
-from costframe.core.errors import WorkersError
+from costframe.errors import WorkersError
 from costframe.plugin import DataError, ParameterError
 
 dask = pytest.importorskip("dask", reason="needs dask")
@@ -145,7 +145,7 @@ def test_others_train_in_place_of_a_killed_worker_and_if_all_are_killed_it_is_an
 
 def test_files_that_workers_do_not_have_are_named(client, tmp_path):
     """A fit of files that are there comes after: the cluster is well."""
-    from costframe.datasets.tables import read_large_table
+    from dataset_cases import read_large_table
 
     client.wait_for_workers(2, timeout=60)
     folder, moved = tmp_path / "rows", tmp_path / "moved"

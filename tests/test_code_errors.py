@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import costframe as cf
-from costframe.core.errors import SourceError
+from costframe.errors import SourceError
 from costframe.plugin import ParameterError
 from costframe.sources import CallSource, Lookup, Policy, Source, Sources
 

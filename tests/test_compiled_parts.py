@@ -13,15 +13,6 @@ import numpy as np
 import pytest
 
 from costframe import engine
-from costframe.core.learners.tree_table import (
-    COLUMN,
-    OPAQUE,
-    PLAIN,
-    TREE,
-    WHOLE,
-    WHOLE_FLOAT32,
-    ZERO_MISSING,
-)
 from costframe.engine import Library
 
 GUIDE = (Path(__file__).parents[1] / "docs" / "writing-a-plugin.md").read_text(encoding="utf-8")
@@ -137,8 +128,6 @@ def test_levels(package, monkeypatch, tmp_path):
 
 def test_constants_are_the_librarys():
     assert engine.constants("tree_kind", "missing_bin") == (0, 255)
-    assert (TREE, COLUMN, OPAQUE) == (0, 1, 2)  # as files have them
-    assert (PLAIN, ZERO_MISSING, WHOLE, WHOLE_FLOAT32) == (0, 1, 2, 3)
     with pytest.raises(ImportError, match=r"engine-\w+.so: it has no constant 'nothing'$"):
         engine.constants("nothing")
 

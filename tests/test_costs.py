@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
 
 from costframe import CostModel
-from costframe.core.errors import AdoptionError
 from costframe.core.prices.costs import FeaturePrice, ResourcePrice
+from costframe.errors import AdoptionError
 from costframe.plugin import CostModelError
 
 HEART = {

@@ -13,8 +13,8 @@ import pytest
 from live_cases import COSTS, NAMES, Doing, fetch, pgbouncer_url, postgres_url, redis_url, sources, table, tree
 
 import costframe as cf
-from costframe.core.errors import InquiryError, SourceError
 from costframe.core.tables.dates import Dates
+from costframe.errors import InquiryError, SourceError
 from costframe.plugin import ParameterError
 from costframe.sources import Field, Lookup, Policy, RedisSource, Sources, SQLSource
 from costframe.sources.failures import describe_failure

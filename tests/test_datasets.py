@@ -7,15 +7,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from dataset_cases import read_rows, some_frame
+from dataset_cases import Kinds, find_leaks, obey_split, read_rows, some_frame, split_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import CostframeError
 from costframe.datasets import Dataset, load, names, read_table
-from costframe.datasets.leaks import find_leaks
-from costframe.datasets.parts import Kinds, obey_split, split_rows
 from costframe.plugin import CostModelError, DataError
 
 

@@ -7,8 +7,8 @@ import pytest
 from dataset_cases import some_frame
 
 from costframe import CostframeError, CostModel
-from costframe.core.errors import TableError
 from costframe.datasets import read_table
+from costframe.errors import TableError
 from costframe.plugin import CostModelError, DataError
 
 BAD_TABLES = {

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import costframe as cf
 from costframe import CEGBRegressor, CostframeError
-from costframe.core.errors import InquiryError
 from costframe.core.tables.date_parts import MAKERS
 from costframe.core.tables.dates import Dates
 from costframe.datasets import read_table
+from costframe.errors import InquiryError
 from costframe.plugin import CostModelError, DataError
 from costframe.sources import Lookup, Sources, TableSource
 from costframe.study.entrants import Entrant

@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from adoption_cases import prepare
 from pipeline_cases import draw_case
 from pipeline_parts import COMMON, NO_TABLE, OPTIONS, SETTINGS, TABULAR, TRANSFORMERS
 from sklearn.base import clone
@@ -18,10 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
 
 import costframe as cf
-from costframe.adoption.pipelines import prepare
-from costframe.core.errors import AdoptionError
+from costframe.errors import AdoptionError
 from costframe.plugin import DataError
-from costframe.testing.counting import expect_as_reported, inquire
+from costframe.testing import expect_as_reported, inquire
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries, about single rows, names and strange numbers
 

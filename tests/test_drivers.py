@@ -10,20 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe import Answer, CostframeError, CostModel, Route, StageTree, SteppedPredictor, WeakLearnerBank
-from costframe.core.errors import InquiryError
+from costframe.errors import InquiryError
 from costframe.plugin import DataError, TreeTable
 from costframe.sources import predict_many, predict_one, predict_one_async
-from costframe.testing import CountingSource
-from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
+from costframe.testing import CountingSource, strategies
 
 quiet = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 
 
 @st.composite
 def cases(draw):
-    names = draw(feature_names())
-    tree = draw(stage_trees(draw(banks(names))))
-    return tree, draw(cost_models(names)), draw(rows(len(names))), draw(st.sampled_from(("path", "learner")))
+    names = draw(strategies.feature_names())
+    tree = draw(strategies.stage_trees(draw(strategies.banks(names))))
+    return (
+        tree,
+        draw(strategies.cost_models(names)),
+        draw(strategies.rows(len(names))),
+        draw(st.sampled_from(("path", "learner"))),
+    )
 
 
 def bits(prediction):

@@ -11,7 +11,7 @@ from frontier_cases import COSTS, some_rows
 import costframe as cf
 from costframe.choices import Point
 from costframe.choices.optimism import correct_choice
-from costframe.plugin import ParameterError, Traits, influence, score_named
+from costframe.plugin import ParameterError, Traits
 from costframe.study import path_folds
 from costframe.study.estimates import Estimate, estimate_on_rows, join_folds, model_variance
 from costframe.study.fitted import Fitted
@@ -21,6 +21,8 @@ from costframe.study.paths import fit_along
 from costframe.study.progress import silent
 from costframe.study.rows import StudyRows
 from costframe.study.trial import Trial
+from costframe.training.influences import influence
+from costframe.training.scoring import score_named
 
 
 class Binary:

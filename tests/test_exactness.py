@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe import CostframeError, ExpectedCost
+from costframe import CostframeError, CostModel, ExpectedCost, MiserRegressor
+from costframe.core.cost.accounts import PrefixCost
 from costframe.core.cost.charges import stage_costs
 from costframe.core.prices.needs import Needs
+from costframe.core.stages.links import log_odds
 from costframe.engine import price_rows
-from costframe.plugin import log_odds
-from costframe.testing.case import same_bits
-from costframe.testing.counting import inquire
-from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
+from costframe.testing import inquire, same_bits, strategies
 
 pytestmark = [
     pytest.mark.engine,
@@ -24,9 +23,14 @@ MORE = settings(max_examples=max(100, settings().max_examples))  # than of other
 
 @st.composite
 def cases(draw):
-    names = draw(feature_names())
-    tree = draw(stage_trees(draw(banks(names))))
-    return tree, draw(cost_models(names)), draw(rows(len(names))), draw(st.sampled_from(("path", "learner")))
+    names = draw(strategies.feature_names())
+    tree = draw(strategies.stage_trees(draw(strategies.banks(names))))
+    return (
+        tree,
+        draw(strategies.cost_models(names)),
+        draw(strategies.rows(len(names))),
+        draw(st.sampled_from(("path", "learner"))),
+    )
 
 
 def close(a, b):
@@ -153,3 +157,21 @@ def test_prices_of_rows_are_summed_in_order(n_features, step):
         assert per_row[i] == total
     assert same_bits(by_feature, features)
     assert same_bits(by_resource, of_resources)
+
+
+def test_the_running_cost_of_more_and_more_trees_is_the_cost_of_each_model():
+    """Training watches the cost of held-out rows by it."""
+    rng = np.random.default_rng(7)
+    X = np.where(rng.random((200, 5)) < 0.2, np.nan, rng.normal(size=(200, 5)))
+    prices = rng.uniform(0.5, 2.0, 5)
+    needs = [["r"], ["r", "q"], [], ["q"], []]
+    features = {f"x{f}": {"cost": price, "needs": needs[f], "once": 0.25} for f, price in enumerate(prices)}
+    extras = {"resources": {"r": 2.0, "q": {"cost": 1.0, "needs": ["r"]}}, "split": 0.1, "learner": 0.2, "reuse": 0.3}
+    costs = CostModel.from_dict({"features": features, **extras})
+    y = np.nan_to_num(X).sum(axis=1)
+    model = MiserRegressor(costs, 1e-3, n_estimators=8).fit(X, y)
+    running = PrefixCost(X, np.ones(200), costs.select(costs.names))
+    for t in range(len(model.bank_)):
+        running.add(model.bank_.trees.restrict([t]))
+        prefix = MiserRegressor(costs, 1e-3, n_estimators=t + 1).fit(X, y)
+        assert running.mean == pytest.approx(prefix.cost(X).mean, rel=1e-12)

@@ -19,7 +19,7 @@ from live_cases import COSTS, NAMES, check_end, postgres_url, redis_url, table, 
 from test_source_kinds import SCHEMA, Service
 
 import costframe as cf
-from costframe.core.errors import SourceError
+from costframe.errors import SourceError
 from costframe.plugin import ParameterError
 from costframe.sources import (
     CallSource,

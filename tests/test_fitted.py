@@ -9,10 +9,10 @@ from sklearn.naive_bayes import GaussianNB
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.core.errors import PluginError
 from costframe.core.storage.stored_card import build_classes
+from costframe.errors import PluginError
 from costframe.plugin import CostAwareClassifier
-from costframe.testing.case import same_bits
+from costframe.testing import same_bits
 
 RNG = np.random.default_rng(3)
 X = np.round(RNG.normal(size=(80, 3)), 1)

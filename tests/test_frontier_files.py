@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from frontier_cases import COSTS, some_rows
 from sklearn.tree import DecisionTreeClassifier
+from study_cases import file_name, hold_alone
 
 import costframe as cf
 from costframe.choices import Frontier
-from costframe.core.errors import StorageError
 from costframe.datasets import Dataset
+from costframe.errors import StorageError
 from costframe.plugin import ParameterError
-from costframe.study.fit_files import file_name
-from costframe.study.run_folder import hold_alone
 
 X, Y = some_rows()[:2]
 LABELS = [

@@ -13,14 +13,13 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from study_cases import StudyRows, folds_by
 
 import costframe as cf
 from costframe import CostframeError, FittedEstimator
 from costframe.choices import Frontier, Point
 from costframe.datasets import Dataset
 from costframe.plugin import ParameterError
-from costframe.study.folds import folds_by
-from costframe.study.rows import StudyRows
 
 FEW = {"n_estimators": 5}
 PRICES = cf.CostModel.from_dict(COSTS)

@@ -9,19 +9,14 @@ from cli_cases import PLUGIN
 from frontier_cases import COSTS, some_rows
 from hypothesis import given
 from hypothesis import strategies as st
+from score_cases import ERROR_COST
 from sklearn.base import clone
+from study_cases import Division, Entrant, Study, choose_error_cost, choose_points, fit_along
 
 import costframe as cf
 from costframe.choices import Frontier
-from costframe.core.errors import PluginError
 from costframe.datasets import Dataset
-from costframe.study.division import Division
-from costframe.study.entrants import Entrant
-from costframe.study.path_points import choose_points
-from costframe.study.paths import fit_along
-from costframe.study.score_choice import choose_error_cost
-from costframe.study.study import Study
-from costframe.training.error_costs import ERROR_COST
+from costframe.errors import PluginError
 
 FEW = {"n_estimators": 12}
 

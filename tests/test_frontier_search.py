@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import costframe as cf
 from costframe import CostframeError
 from costframe.choices import BudgetSearch
-from costframe.choices.budget_search import UselessBudgetWarning
+from costframe.errors import UselessBudgetWarning
 from costframe.plugin import ParameterError
 
 

@@ -20,8 +20,9 @@ from test_storage import forged, parts_of
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.core.errors import InquiryError, printable
+from costframe.core.errors import printable
 from costframe.core.predictors.fitted import as_predictor
+from costframe.errors import InquiryError
 from costframe.sources import CallSource, Field, Lookup, Sources
 from costframe.sources.audits import describe_audit
 from costframe.sources.documents import resolve_pointer

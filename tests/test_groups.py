@@ -7,13 +7,11 @@ import pandas as pd
 import pytest
 from attrs import evolve
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold
+from study_cases import Division, StudyData, StudyRows, estimate_on_rows
 
 import costframe as cf
 from costframe.choices import Frontier
 from costframe.plugin import DataError, ParameterError
-from costframe.study.division import Division, StudyData
-from costframe.study.estimates import estimate_on_rows
-from costframe.study.rows import StudyRows
 
 # Nothing predicts the labels of other patients.
 pytestmark = pytest.mark.filterwarnings("ignore::costframe.choices.budget_search.UselessBudgetWarning")

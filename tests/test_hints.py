@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from dataset_cases import find_leaks
 
 from costframe.datasets import Dataset, read_table
-from costframe.datasets.leaks import find_leaks
 
 N = 4000
 

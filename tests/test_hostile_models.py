@@ -9,15 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from adoption_cases import READS
 from lightgbm_cases import TEXT
 from mutations import copies, mutate_bytes, mutate_json, survive
 
-from costframe.adoption.catboost import adopt_catboost_file
-from costframe.adoption.lightgbm import adopt_lightgbm_file
-from costframe.adoption.xgboost import adopt_xgboost_file
-from costframe.core.errors import AdoptionError
+from costframe.errors import AdoptionError
 
-READERS = {"catboost": adopt_catboost_file, "lightgbm": adopt_lightgbm_file, "xgboost": adopt_xgboost_file}
 RNG = np.random.default_rng(0)
 X = np.column_stack([RNG.normal(size=(80, 2)), RNG.integers(0, 9, 80)])
 Y = X[:, 0] + X[:, 2] % 3
@@ -63,7 +60,7 @@ def use(name):
     """Return a function that adopts a file and predicts with it, as its user would."""
 
     def read(data):
-        adopted = READERS[name.split(",")[0]](data, "model")
+        adopted = READS[name.split(",")[0]](data, "model")
         rows = np.resize([0.5, np.nan, 7.0, 0.0], (4, len(adopted.feature_names)))
         assert len(adopted.predict(rows)) == 4
 
@@ -94,7 +91,7 @@ def test_files_that_are_cut_are_refused(name):
     whole = data.index(b"end of trees") if name == "lightgbm" else len(data)  # what follows may be missing
     for end in np.linspace(40, whole - 1, 2 if "binary" in name else 20).astype(int):
         with pytest.raises(AdoptionError, match=r"^model: "):
-            READERS[name.split(",")[0]](data[:end], "model")
+            READS[name.split(",")[0]](data[:end], "model")
 
 
 # --- files made to take time or memory ---------------------------------------------------------------------------
@@ -152,4 +149,4 @@ def test_files_made_to_hurt_take_little_memory(name):
 def test_without_catboost_a_binary_file_says_so(monkeypatch):
     monkeypatch.setattr("costframe.adoption.catboost.adopting.importlib.util.find_spec", lambda _: None)
     with pytest.raises(AdoptionError, match=r"a file: a \.cbm file needs catboost; install it, or save the model with"):
-        adopt_catboost_file(b"CBM1", "a file")
+        READS["catboost"](b"CBM1", "a file")

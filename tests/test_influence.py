@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from score_cases import influence, resolve_score, score_named, with_labels
 
-from costframe.plugin import influence, resolve_score, score_named, standard_error, with_labels
+from costframe.training.influences import standard_error
 
 RNG = np.random.default_rng(3)
 N = 60

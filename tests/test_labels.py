@@ -25,12 +25,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 import costframe as cf
 from costframe import engine
-from costframe.core.errors import StageError
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.stages.ends import contradicts
 from costframe.core.stages.float32_margins import Float32Margins
+from costframe.errors import StageError
 from costframe.plugin import ParameterError
-from costframe.testing.laws_of_labels import expect_one_label
+from costframe.testing import expect_one_label
 
 NAMES = tuple("abcde")
 X = np.random.default_rng(0).integers(0, 4, (310, 5)).astype(float)  # few values: many rows have equal scores

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from live_cases import COSTS, NAMES, Plain, sources, table, tree
 
 import costframe as cf
-from costframe.core.errors import SourceError
+from costframe.errors import SourceError
 from costframe.plugin import CostModelError, ParameterError
 from costframe.sources import Lookup, Sources, TableSource, measure
 

@@ -29,12 +29,13 @@ from sklearn.metrics import (
 
 import costframe as cf
 from costframe.choices import Frontier
-from costframe.choices.budget_search import UselessBudgetWarning
 from costframe.datasets import Dataset
-from costframe.plugin import DataError, ParameterError, influence, resolve_score, score_named, with_labels
+from costframe.errors import UselessBudgetWarning
+from costframe.plugin import DataError, ParameterError
 from costframe.study.score_choice import choose_score
 from costframe.training.basic_scores import SCORES
-from costframe.training.scoring import best_value
+from costframe.training.influences import influence
+from costframe.training.scoring import best_value, resolve_score, score_named, with_labels
 
 N = 240
 RNG = np.random.default_rng(0)

@@ -15,7 +15,6 @@ from test_walks import CAPS, QUIET, fine_prices
 import costframe as cf
 from costframe import CostframeError, SteppedPredictor
 from costframe.core.caps import walk_under_limits
-from costframe.core.errors import StageError
 from costframe.core.learners.bits import word_count
 from costframe.core.predictors.inquiry import supply_inquiries
 from costframe.core.prices.exact_prices import exact
@@ -23,10 +22,11 @@ from costframe.core.prices.ledger import Ledger
 from costframe.core.prices.limits import Limits
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.layout import BOUGHT
-from costframe.plugin import FallbackRows, ParameterError, StageStepper, TreeTable
+from costframe.core.stages.step import StageStepper
+from costframe.errors import StageError
+from costframe.plugin import FallbackRows, ParameterError, TreeTable
 from costframe.sources import CallSource, Lookup, Policy, Sources
-from costframe.testing.case import same_bits
-from costframe.testing.strategies import NASTY, banks, feature_names, rows, stage_trees
+from costframe.testing import same_bits, strategies
 
 pytestmark = pytest.mark.engine
 
@@ -34,17 +34,17 @@ pytestmark = pytest.mark.engine
 @st.composite
 def walks(draw):
     """Draw a tree and limits; often a cap that a row just meets or misses, and a threshold that a score meets."""
-    names = draw(feature_names())
-    tree, costs = draw(stage_trees(draw(banks(names)))), draw(fine_prices(names))
-    X, by_path = draw(rows(len(names), 4)), draw(st.sampled_from((True, True, False)))
-    X = np.vstack([X, np.full(len(names), draw(st.sampled_from(NASTY)))])
+    names = draw(strategies.feature_names())
+    tree, costs = draw(strategies.stage_trees(draw(strategies.banks(names)))), draw(fine_prices(names))
+    X, by_path = draw(strategies.rows(len(names), 4)), draw(st.sampled_from((True, True, False)))
+    X = np.vstack([X, np.full(len(names), draw(st.sampled_from(strategies.NASTY)))])
     if draw(st.booleans()):  # the first stage evaluates all learners
         root = tree.stages[0]
         weights = np.ones((int(tree.bank.widths.sum()), len(root.intercept)))
         first = attrs.evolve(root, learners=np.arange(len(tree.bank)), weights=weights)
         tree = attrs.evolve(tree, stages=[first, *tree.stages[1:]])
     if draw(st.booleans()):
-        tree = tree.with_costs(costs).with_fallbacks(draw(rows(len(names), most=12)))
+        tree = tree.with_costs(costs).with_fallbacks(draw(strategies.rows(len(names), most=12)))
     prices, root = costs.select(names), tree.stages[0]
     barred = draw(st.sets(st.sampled_from([*tree.used_features, *costs.resource_names, names[0]]), max_size=2))
     ends = [naive_limits.trips(tree, prices, Limits(), by_path, row)[0] for row in X]  # rows that can pay for all

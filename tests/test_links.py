@@ -1,7 +1,9 @@
 """Links: what they give for all sizes of scores, and in what order; and blends of several by formula."""
 
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +12,11 @@ from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
 import costframe as cf
-from costframe.core.errors import StageError
-from costframe.core.stages.links import Blend, BlendPart
+from costframe.core.stages.links import LINKS, Blend, BlendPart
+from costframe.errors import StageError
 from costframe.plugin import apply_link
 
+GUIDE = Path(__file__).resolve().parents[1] / "docs" / "writing-a-plugin.md"
 numbers = st.floats(allow_nan=False) | st.floats(-2, 2) | st.floats(-1e-12, 1e-12)
 levels = st.integers(0, 20).map(float)
 
@@ -34,6 +37,11 @@ def test_ranked_answers_are_the_formula_and_in_the_order_of_scores_and_levels(on
         exact = Fraction(level) + s / (2 * (1 + abs(s)))
         tiny = 0.0 if level else 1e-308  # of numbers that have no reciprocal nothing is left
         assert ranked(one, level) == pytest.approx(float(exact), rel=1e-15, abs=tiny)
+
+
+def test_the_guide_says_what_every_link_predicts():
+    text = GUIDE.read_text(encoding="utf-8")
+    assert tuple(re.findall(r'^\| `"([a-z-]+)"` \|', text, re.MULTILINE)) == LINKS
 
 
 # --- blends ---

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from live_cases import COSTS, NAMES, Doing, Plain, check_end, sources, table, tree
 
 import costframe as cf
-from costframe.core.errors import InquiryError, SourceError
+from costframe.errors import InquiryError, SourceError
 from costframe.plugin import ParameterError
 from costframe.sources import (
     CallSource,
@@ -251,7 +251,7 @@ def test_lookups_take_their_own_key_of_several():
     assert isinstance(error, Exception)
 
 
-@pytest.mark.filterwarnings("ignore::costframe.core.errors.UnknownValuesWarning")  # of columns that are made missing
+@pytest.mark.filterwarnings("ignore::costframe.errors.UnknownValuesWarning")  # of columns that are made missing
 @pytest.mark.parametrize("on_failure", ["missing", "without"])
 def test_what_fails_is_missing_or_as_if_it_had_been_unavailable_and_not_charged(on_failure):
     ends = dict(stream(sources(FRAME, Doing(FRAME, raises), on_failure=on_failure)))

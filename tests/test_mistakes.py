@@ -8,10 +8,9 @@ from scipy.stats import chi2
 import costframe as cf
 from costframe.choices import Frontier, Point
 from costframe.choices.intervals import interval_of_counts
-from costframe.plugin import with_labels
 from costframe.study.mistakes import count_mistakes, mistakes_in_words
 from costframe.training.error_costs import ERROR_COST
-from costframe.training.scoring import error_cost
+from costframe.training.scoring import error_cost, with_labels
 
 ERRORS = cf.CostModel.of({"features": {"a": 1.0}}, errors={"ill": {"well": 50.0}, "well": {"ill": 2.0}}).errors
 MODEL = Point("cegb", 0.1, -2.0, 1.0, 3.0, None, None, None, 0.0, 1, 1, 1.0, 0.0)

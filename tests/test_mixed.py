@@ -11,23 +11,21 @@ from test_walks import FEWER, QUIET, mixtures
 
 import costframe as cf
 from costframe import Answer, StageTree, WeakLearnerBank
-from costframe.core.errors import StorageError
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.storage.saving import checksum
+from costframe.errors import StorageError
 from costframe.plugin import OpaqueLearner, ParameterError
 from costframe.study.fitted import Fitted
 from costframe.study.mixtures import _beyond_mean, mix_to_budget
 from costframe.study.points import at_tradeoff
 from costframe.study.rows import StudyRows
 from costframe.study.trial import Trial
-from costframe.testing.case import same_bits
-from costframe.testing.counting import inquire
-from costframe.testing.strategies import rows
+from costframe.testing import inquire, same_bits, strategies
 
 
 @QUIET
 @FEWER
-@given(mixtures(("x0", "x1")), rows(2))
+@given(mixtures(("x0", "x1")), strategies.rows(2))
 def test_rows_are_those_of_the_predictor_that_their_hash_draws(mixed, X):
     second, other = mixed.second_answers(X), np.where(X == 0, -X, X)
     other[np.isnan(X)] = -np.nan

@@ -8,8 +8,9 @@ from sklearn.ensemble import RandomForestRegressor
 
 import costframe as cf
 from costframe.core.learners import outputs as module
+from costframe.core.learners.outputs import BankOutputs
 from costframe.engine import write_outputs
-from costframe.plugin import BankError, BankOutputs
+from costframe.errors import BankError
 from costframe.testing import strategies as kit
 
 pytestmark = pytest.mark.engine

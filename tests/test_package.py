@@ -27,7 +27,7 @@ def python(code, **more):
 def test_the_public_surface_is_what_it_says_and_type_checkers_see_it():
     assert set(dir(cf)) == {*cf.__all__, "__version__"}
     assert len(cf.__all__) <= 35
-    for module in (cf, cf.datasets, cf.plot, cf.sources):
+    for module in (cf, cf.datasets, cf.errors, cf.plot, cf.sources):
         assert all(getattr(module, name) is not None for name in module.__all__)
     assert all(getattr(cf, cls.__name__) is cls for cls in ESTIMATORS)
     tree = ast.parse((ROOT / "costframe/__init__.pyi").read_text())
@@ -55,11 +55,27 @@ def test_a_misspelt_name_gets_a_near_one(name, words):
         getattr(cf, name)
 
 
-@pytest.mark.parametrize("face", ["plugin", "engine", "trees", "stagewise", "sets", "gates", "adoption"])
+@pytest.mark.parametrize("face", ["plugin", "engine", "errors", "trees", "stagewise", "sets", "gates", "adoption"])
 def test_faces_have_all_names_of_their_stubs(face):
     module = importlib.import_module(f"costframe.{face}")
     assert all(getattr(module, name) is not None for name in module.__all__)
     assert not hasattr(module, "nothing")
+
+
+FACES = ("plugin", "trees", "stagewise", "sets", "gates", "adoption")
+
+
+def test_faces_for_plugins_are_small_and_documented():
+    """Their pages show docstrings, and the guide leads to each; constants and names of types have none."""
+    guide = (ROOT / "docs" / "writing-a-plugin.md").read_text(encoding="utf-8")
+    faces = {face: importlib.import_module(f"costframe.{face}") for face in FACES}
+    for face, module in faces.items():
+        stub = "plugin.pyi" if face == "plugin" else f"{face}/__init__.pyi"
+        assert f"](../costframe/{stub})" in guide
+        for value in (getattr(module, name) for name in module.__all__):
+            assert value.__doc__ or not (inspect.isclass(value) or inspect.isfunction(value))
+    assert sum(len(module.__all__) for module in faces.values()) <= 140
+    assert not [(face, name) for face, module in faces.items() for name in module.__all__ if name in cf.__all__]
 
 
 def documented(cls):

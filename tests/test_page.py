@@ -9,14 +9,21 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from attrs import evolve
-from page_cases import HOSTILE, PLAIN, cascade, frontier, prices, rows
+from page_cases import (
+    HOSTILE,
+    PLAIN,
+    cascade,
+    frontier,
+    frontier_page,
+    model_page,
+    prices,
+    printable,
+    render_page,
+    rows,
+)
 
 import costframe as cf
 from costframe.choices import Frontier
-from costframe.core.errors import printable
-from costframe.report.frontier_page import frontier_page
-from costframe.report.model_page import model_page
-from costframe.report.page import render_page
 
 
 class Parts(HTMLParser):

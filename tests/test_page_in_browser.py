@@ -7,10 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from page_cases import HOSTILE, frontier, prices, rows
-
-from costframe.report.frontier_page import frontier_page
-from costframe.report.page import render_page
+from page_cases import HOSTILE, frontier, frontier_page, prices, render_page, rows
 
 CHROMIUM, DRIVER = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}

@@ -101,7 +101,7 @@ def test_the_reference_has_every_public_thing_once(monkeypatch):
     text = "\n".join(markdown for path, (_, markdown) in pages.read_pages().items() if path.startswith("api/"))
     named = [pkgutil.resolve_name(name) for name in re.findall(r"^::: (\S+)$", text, re.MULTILINE)]
     bare = re.findall(r"`(\w+)`", text)  # without a docstring
-    modules = ("", ".datasets", ".plot", ".sources", ".testing", *(f".{face}" for face in pages.FACES))
+    modules = ("", ".datasets", ".errors", ".plot", ".sources", ".testing", *(f".{face}" for face in pages.FACES))
     for module in map(importlib.import_module, (f"costframe{name}" for name in modules)):
         for name in module.__all__:
             value = getattr(module, name)

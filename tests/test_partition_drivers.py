@@ -11,7 +11,7 @@ from partition_cases import COSTS, FRAME, X, fetch, make_keyed, make_sources, re
 from test_partitions import TARGETS, with_empty_partitions
 
 import costframe as cf
-from costframe.core.errors import InquiryError, SourceError
+from costframe.errors import InquiryError, SourceError
 from costframe.plugin import DataError, ParameterError
 
 dask = pytest.importorskip("dask", reason="needs dask")

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from dataset_cases import machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from partition_cases import COSTS, FRAME, N, X, rng
@@ -10,7 +11,6 @@ from sklearn.base import clone
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.core import machine
 from costframe.plugin import DataError
 
 dask = pytest.importorskip("dask", reason="needs dask")

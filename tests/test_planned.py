@@ -18,8 +18,7 @@ from costframe.core.predictors.inquiry import supply_inquiries
 from costframe.core.predictors.planned_terms import Place
 from costframe.core.predictors.planned_walk import PlannedWalker
 from costframe.plugin import PlannedPredictor, Rung, Stop
-from costframe.testing.case import same_bits
-from costframe.testing.strategies import cost_models, feature_names, planned_predictors, rows
+from costframe.testing import same_bits, strategies
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
 MANY = 20  # rows that the engine scores together
@@ -28,9 +27,9 @@ FEWER = settings(max_examples=max(40, settings().max_examples // 3))  # two bank
 
 @st.composite
 def cases(draw, **options):
-    names = draw(feature_names())
-    predictor = draw(planned_predictors(names, **options))
-    costs = draw(cost_models(names, computing=False))
+    names = draw(strategies.feature_names())
+    predictor = draw(strategies.planned_predictors(names, **options))
+    costs = draw(strategies.cost_models(names, computing=False))
     sets = [{names[f] for f in stop.features} for stop in predictor.stops]
     exact = (naive_planned.price(naive_planned.items(each, costs), costs) for each in (*sets, set().union(*sets)))
     terms = {
@@ -38,7 +37,7 @@ def cases(draw, **options):
         "max_cost": draw(st.none() | st.sampled_from((0.0, 1.0, 2.6, 3.5, 1e6, *exact))),
         "unavailable": draw(st.just(()) | st.sets(st.sampled_from([*names, *costs.resource_names]))),
     }
-    return predictor, costs, draw(rows(len(names))), terms
+    return predictor, costs, draw(strategies.rows(len(names))), terms
 
 
 def inquire(predictor, row, *arguments, **terms):

@@ -10,14 +10,7 @@ from preparation_cases import prepared_predictors
 
 import costframe as cf
 from costframe import SteppedPredictor
-from costframe.testing.strategies import (
-    banks,
-    cost_models,
-    feature_names,
-    planned_predictors,
-    rows,
-    stage_trees,
-)
+from costframe.testing import strategies
 
 CAPS = (None, None, 0.0, 1.0, 2.6, 5.0, 1e6)
 
@@ -58,20 +51,24 @@ def step_twice(names):
 def cases(draw):
     """A predictor of any kind, prices, rows, and terms."""
     kind = draw(st.sampled_from(("stages", "sum", "plan", "prepared", "stepped")))
-    names, until, acquisition = draw(feature_names()), None, draw(st.sampled_from(("path", "learner")))
+    names, until, acquisition = draw(strategies.feature_names()), None, draw(st.sampled_from(("path", "learner")))
     if kind in {"stages", "sum"}:
         routes = 4 if kind == "stages" else 0
-        predictor = draw(stage_trees(draw(banks(names)), most_routes=routes))
+        predictor = draw(strategies.stage_trees(draw(strategies.banks(names)), most_routes=routes))
         if kind == "sum" and (until := draw(st.sampled_from((0.0, 0.5)))) is not None:
             predictor = evolve(predictor, stages=[evolve(predictor.stages[0], link="sigmoid", level=0.0)])
             predictor, acquisition = cf.certain(predictor, until), "path"
     elif kind == "plan":
-        predictor = draw(planned_predictors(names, planned=draw(st.booleans())))
+        predictor = draw(strategies.planned_predictors(names, planned=draw(st.booleans())))
     elif kind == "prepared":
         predictor = draw(prepared_predictors(names, computing=False))
     else:
         predictor = SteppedPredictor(names, step_twice(names), fallback=0.5)
-    costs = predictor.costs if kind == "prepared" else draw(cost_models(names, computing=kind in {"stages", "sum"}))
+    costs = (
+        predictor.costs
+        if kind == "prepared"
+        else draw(strategies.cost_models(names, computing=kind in {"stages", "sum"}))
+    )
     limits = {}
     if until is None:
         paid_for = [*names, *costs.resource_names]
@@ -80,7 +77,11 @@ def cases(draw):
     known = draw(st.just(()) | st.sets(st.sampled_from(names), max_size=2))
     if draw(st.booleans()):
         known = dict.fromkeys(known, draw(st.sampled_from((0.0, 1.0))))
-    return predictor, draw(rows(len(names))), {"costs": costs, "acquisition": acquisition, "known": known, **limits}
+    return (
+        predictor,
+        draw(strategies.rows(len(names))),
+        {"costs": costs, "acquisition": acquisition, "known": known, **limits},
+    )
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")

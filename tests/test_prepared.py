@@ -12,20 +12,19 @@ from preparation_cases import clipped_sums, prepared_predictors
 
 import costframe as cf
 from costframe import CostframeError, WeakLearnerBank
-from costframe.core.errors import StorageError
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.storage.loading import _build
 from costframe.core.storage.stored_arrays import StoredArrays
 from costframe.core.storage.stored_models import store_model
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
-from costframe.testing.case import same_bits
-from costframe.testing.strategies import LABELS, rows
+from costframe.errors import StorageError
+from costframe.testing import same_bits, strategies
 
 NAMES = ("x0", "x1", "x2", "x3")
 
 
-@given(prepared_predictors(NAMES), rows(len(NAMES), 4))
+@given(prepared_predictors(NAMES), strategies.rows(len(NAMES), 4))
 def test_the_inner_predictor_costs_the_same_at_prices_through_the_preparation(predictor, X):
     features = tuple(evolve(each, once=0.0) for each in predictor.costs.features)
     costs = evolve(predictor.costs, features=features)
@@ -42,7 +41,7 @@ def test_the_inner_predictor_costs_the_same_at_prices_through_the_preparation(pr
 def test_hostile_files_are_refused_or_read_without_harm():
     numbers = [Operation("lookup", [0], [9.0, 0.0, np.nan, 5.0, 6.0]), Operation("linear", [0, 1], [1.0, 2.0, 3.0])]
     operations = [*numbers, OpaqueOperation("call", clipped_sums, [1, 2], 2)]
-    preparation = Preparation(("a", "b"), operations, [2, 3, 5], ["x", "y", "z"], {"a": LABELS})
+    preparation = Preparation(("a", "b"), operations, [2, 3, 5], ["x", "y", "z"], {"a": strategies.LABELS})
     tree = cf.StageTree(WeakLearnerBank.columns(preparation.names), (cf.Answer([0, 1, 2], np.ones((3, 1)), [0.0]),))
     arrays = {}
     model = store_model(PreparedPredictor(tree, preparation), arrays) | {"classes": None, "estimator": None}

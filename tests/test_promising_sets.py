@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from few_rounds import few_rounds
+from score_cases import score_named
 from sklearn.base import clone
+from study_cases import FITS
 
 import costframe as cf
 from costframe import StageTree
 from costframe.choices import BudgetSearch, Frontier
 from costframe.datasets import Dataset
-from costframe.plugin import score_named
 from costframe.study import promising_sets
-from costframe.study.fits_within_sets import FITS
 
 NAMES = tuple(f"dear{f}" for f in range(4)) + tuple(f"cheap{f}" for f in range(3))
 PRICES = {

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator
 
 import costframe as cf
 from costframe import Algorithm, algorithms, estimator, hookimpl
-from costframe.core.errors import AdoptionError, PluginError
 from costframe.core.plugins import estimators
 from costframe.core.plugins.estimators import two_classes_only
 from costframe.core.plugins.registry import GROUP, Registry, registry
 from costframe.datasets import Dataset
+from costframe.errors import AdoptionError, PluginError
 from costframe.plugin import ParameterError
 from costframe.study.algorithms import choose_algorithms
 

@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
 from costframe.choices import Frontier
-from costframe.core.errors import StorageError
 from costframe.datasets import Dataset
+from costframe.errors import StorageError, UnfinishedError
 from costframe.plugin import ParameterError
 from costframe.study import first_look as first_looks
 from costframe.study import study
@@ -33,7 +33,7 @@ from costframe.study.digests import digest
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
 from costframe.study.events import FitTask
-from costframe.study.failures import TimeIsUp, UnfinishedError
+from costframe.study.failures import TimeIsUp
 from costframe.study.fit_files import pack_fits, unpack_fits
 from costframe.study.progress import silent
 from costframe.study.reports import Reporter, listen

@@ -14,7 +14,7 @@ from test_faults import Server
 from test_source_kinds import SCHEMA, fetch
 
 import costframe as cf
-from costframe.core.errors import InquiryError, SourceError
+from costframe.errors import InquiryError, SourceError
 from costframe.plugin import ParameterError
 from costframe.sources import CallSource, HTTPSource, Lookup, Policy, RedisSource, Sources, SQLSource
 

@@ -5,11 +5,12 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from stagewise_cases import RelaxedCost
 
 import costframe as cf
-from costframe.plugin import BankError, PricedGroups, SampledPrices, draw_rows
-from costframe.stagewise.relaxed import RelaxedCost
-from costframe.testing.strategies import banks, cost_models, feature_names, rows
+from costframe.errors import BankError
+from costframe.plugin import PricedGroups, SampledPrices, draw_rows
+from costframe.testing import strategies
 
 pytestmark = [
     pytest.mark.engine,
@@ -20,8 +21,12 @@ pytestmark = [
 @st.composite
 def cases(draw):
     """A bank, prices without comparisons and reuse, rows with weights, and the bank's prices by path and whole."""
-    names = draw(feature_names())
-    bank, costs, some_rows = draw(banks(names)), draw(cost_models(names)), draw(rows(len(names)).filter(len))
+    names = draw(strategies.feature_names())
+    bank, costs, some_rows = (
+        draw(strategies.banks(names)),
+        draw(strategies.cost_models(names)),
+        draw(strategies.rows(len(names)).filter(len)),
+    )
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     X = some_rows[rng.integers(len(some_rows), size=draw(st.sampled_from((1, 4, 70))))]
     costs = evolve(costs, features=tuple(evolve(one, split=0.0) for one in costs.features), reuse=0.0)

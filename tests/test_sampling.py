@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from costframe import CostModel
 from costframe.core.tables.row_draws import sample_rows, shuffle_kinds
 from costframe.core.tables.row_hashes import digest_rows
-from costframe.plugin import DataError, Rows, TrainingData, deal_folds, least_rows, sample_by_hash, split_off
+from costframe.plugin import DataError, Rows, Sampling, TrainingData
 
 NAMES = ("b", "c", "a")
 
@@ -22,7 +22,7 @@ def data_of(X, y, weight=None, qid=None, n_classes=0, names=NAMES):
 
 
 def folds_of(data, count):
-    numbers, fold, half = deal_folds(data.train, data, count)
+    numbers, fold, half = Sampling(data).folds(data.train, count)
     rows = data.train
     return list(zip(numbers.tolist(), rows.y.tolist(), rows.weight.tolist(), fold.tolist(), half.tolist(), strict=True))
 
@@ -41,7 +41,7 @@ def test_folds_do_not_depend_on_order(n, n_classes, queries, seed):
 
 def test_a_few_equal_rows_share_a_fold_and_many_are_spread():
     X = np.concatenate([np.zeros((3, 3)), np.ones((30, 3)), np.arange(120.0).reshape(40, 3) + 5])
-    _, fold, half = deal_folds(data_of(X, np.zeros(73)).train, data_of(X, np.zeros(73)), 3)
+    _, fold, half = Sampling(data_of(X, np.zeros(73))).folds(data_of(X, np.zeros(73)).train, 3)
     assert np.ptp(fold[:3]) == np.ptp(half[:3]) == 0
     assert np.bincount(fold[3:33]).tolist() == [10, 10, 10]
     assert np.bincount(fold).min() > 20
@@ -51,7 +51,7 @@ def test_a_few_equal_rows_share_a_fold_and_many_are_spread():
 def test_samples_are_the_first_rows_by_their_keys(values, most, seed):
     random = np.random.default_rng(seed)
     first, second = np.array(values, np.uint64) // np.uint64(3), random.random(len(values)).round(1)
-    chosen = least_rows((first, second), most)
+    chosen = Sampling.least((first, second), most)
     found = list(zip(first[chosen].tolist(), second[chosen].tolist(), strict=True))
     assert found == sorted(zip(first.tolist(), second.tolist(), strict=True))[:most]
 
@@ -59,7 +59,7 @@ def test_samples_are_the_first_rows_by_their_keys(values, most, seed):
 def test_a_row_that_is_there_often_does_not_fill_a_sample():
     values = np.repeat(np.arange(5.0), 1000)
     data = data_of(np.column_stack([values, values, values]), np.zeros(5000))
-    chosen = sample_by_hash(data.train, data, 500)
+    chosen = Sampling(data).sample(data.train, 500)
     assert np.bincount(chosen.X[:, 0].astype(int), minlength=5).min() > 50
     rows, mass = sample_rows(values[:, np.newaxis], None, 4)
     assert sorted(rows[:, 0]) == sorted(set(rows[:, 0]))
@@ -103,21 +103,21 @@ def test_equal_rows_are_on_one_side_whatever_their_order_weights_and_columns(see
     X[rng.random(X.shape) < 0.1] = np.nan
     X[rng.random(X.shape) < 0.1] = rng.choice([0.0, -0.0, np.inf])
     X, y = np.concatenate([X, X[again] + 0.0]), np.concatenate([y, y[again]])
-    data, out = split_off(data_of(X, y, n_classes=2))
+    data, out = Sampling(data_of(X, y, n_classes=2)).split_off()
     expected = sorted(rows_of(out))
     assert 0.1 < len(out) / len(X) < 0.3
     assert not set(expected) & set(rows_of(data.train))
     assert sorted(expected + rows_of(data.train)) == sorted(rows_of(Rows(X, y, np.ones(len(X)))))
     order, weight, turned = rng.permutation(len(X)), rng.uniform(0.1, 9, len(X)), [2, 0, 1]
     names = tuple(NAMES[f] for f in turned)
-    data, out = split_off(data_of(X[order][:, turned], y[order], weight[order], n_classes=2, names=names))
+    data, out = Sampling(data_of(X[order][:, turned], y[order], weight[order], n_classes=2, names=names)).split_off()
     back = Rows(out.X[:, np.argsort(turned)], out.y, out.weight)
     assert sorted(rows_of(back)) == expected
     for qid, n_classes in ((None, 2), (np.arange(len(X)) // 4, 0)):
         times = rng.integers(1, 4, len(X))  # a row given twice is a weight of two
         more = np.repeat(np.arange(len(X)), times)
-        once = split_off(data_of(X, y, times * 1.0, qid, n_classes))[1]
-        often = split_off(data_of(X[more], y[more], None, None if qid is None else qid[more], n_classes))[1]
+        once = Sampling(data_of(X, y, times * 1.0, qid, n_classes)).split_off()[1]
+        often = Sampling(data_of(X[more], y[more], None, None if qid is None else qid[more], n_classes)).split_off()[1]
         assert set(rows_of(often)) == set(rows_of(once))
         assert len(often) == once.weight.sum()
 
@@ -125,10 +125,10 @@ def test_equal_rows_are_on_one_side_whatever_their_order_weights_and_columns(see
 def test_rows_of_a_query_stay_together_whatever_queries_are_called():
     rng = np.random.default_rng(0)
     X, y, qid = rng.standard_normal((900, 3)), rng.integers(0, 3, 900) * 1.0, rng.permutation(900) // 4
-    data, out = split_off(data_of(X, y, qid=qid))
+    data, out = Sampling(data_of(X, y, qid=qid)).split_off()
     assert 20 <= len(set(out.qid)) < 80
     assert not set(out.qid) & set(data.train.qid)
-    again = split_off(data_of(X[::-1], y[::-1], qid=rng.permutation(1000)[qid[::-1]]))[1]
+    again = Sampling(data_of(X[::-1], y[::-1], qid=rng.permutation(1000)[qid[::-1]])).split_off()[1]
     assert sorted(rows_of(again)) == sorted(rows_of(out))
 
 
@@ -141,7 +141,7 @@ def test_where_too_few_could_be_held_out_the_training_rows_are_given():
         (few, (few[:, 0] > 0).astype(int), None, 2),  # many rows, but not many different ones
     ]:
         data = data_of(rows, y, qid=qid, n_classes=n_classes)
-        found, out = split_off(data)
+        found, out = Sampling(data).split_off()
         assert found is data
         assert out is data.train
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from dataset_cases import Kinds, find_leaks, split_rows
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_classification, make_moons
 
 from costframe.datasets import Dataset, read_table
-from costframe.datasets.leaks import find_leaks
-from costframe.datasets.parts import Kinds, split_rows
 from costframe.plugin import DataError, ParameterError
 
 

@@ -13,7 +13,7 @@ import pytest
 from live_cases import COSTS, NAMES, fetch, postgres_url, table, tree
 
 import costframe as cf
-from costframe.core.errors import InquiryError, SourceError
+from costframe.errors import InquiryError, SourceError
 from costframe.plugin import ParameterError
 from costframe.sources import HTTPSource, Lookup, Policy, Sources, SQLSource, TableSource, predict_one, predict_stream
 from costframe.sources.keys import as_type

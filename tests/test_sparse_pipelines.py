@@ -14,7 +14,7 @@ from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from xgboost import XGBClassifier, XGBRFClassifier
 
 import costframe as cf
-from costframe.core.errors import AdoptionError
+from costframe.errors import AdoptionError
 from costframe.plugin import DataError
 
 RNG = np.random.default_rng(0)

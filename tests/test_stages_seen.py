@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from costframe import Answer, Route
 from costframe.report.stage_statistics import see_stages
 from costframe.report.stages_layout import place_stages
-from costframe.testing.strategies import banks, cost_models, feature_names, rows, stage_trees
+from costframe.testing import strategies
 
 
 @st.composite
 def cases(draw):
-    names = draw(feature_names())
-    tree = draw(stage_trees(draw(banks(names))))
+    names = draw(strategies.feature_names())
+    tree = draw(strategies.stage_trees(draw(strategies.banks(names))))
     return (
         tree,
-        draw(cost_models(names)),
-        draw(rows(len(names)).filter(len)),
+        draw(strategies.cost_models(names)),
+        draw(strategies.rows(len(names)).filter(len)),
         draw(st.sampled_from(("path", "learner"))),
     )
 

@@ -169,8 +169,8 @@ def test_a_shrinking_inverse_is_a_ridge_fit_of_what_is_left(seed, size, singular
         for count in {1, len(support) // 2 + 1, len(support)}:
             gone = rng.permutation(len(support))[:count]
             rest = naive.fit_of_sums(matrix, right, np.delete(support, gone), 0.3)[1]
-            assert fit.lost(gone) == pytest.approx(rest - loss, rel=1e-6, abs=1e-7 * max(1.0, abs(loss)))
-            assert (fit.lost_alone[gone] <= fit.lost(gone) * (1 + 1e-6) + 1e-7 * max(1.0, abs(loss))).all()
+            assert fit.rise_without(gone) == pytest.approx(rest - loss, rel=1e-6, abs=1e-7 * max(1.0, abs(loss)))
+            assert (fit.rises_alone[gone] <= fit.rise_without(gone) * (1 + 1e-6) + 1e-7 * max(1.0, abs(loss))).all()
         gone = rng.permutation(len(support))[: int(rng.choice([1, 2, max(1, len(support) // 2)]))]
         support = np.delete(support, gone)
         fit.remove(gone)

@@ -12,19 +12,12 @@ from stagewise_cases import LOSSES, evaluation_of, problem, soft_tree, targets, 
 
 import costframe as cf
 from costframe.plugin import OpaqueLearner, PricedGroups
-from costframe.stagewise import (
-    Flow,
-    SupportObjective,
-    Topology,
-    WeightedSum,
-    as_stage_tree,
-    cycle,
-    descend,
-    halving_threshold,
-)
+from costframe.stagewise import Flow, SupportObjective, Topology, WeightedSum, cycle, descend
 from costframe.stagewise.objective import Auxiliaries
 from costframe.stagewise.relaxed import RelaxedCost
+from costframe.stagewise.stage_tree import as_stage_tree
 from costframe.stagewise.thresholds import best_thresholds
+from costframe_cstc.halving import halving_threshold
 
 seeds = st.integers(0, 10_000)
 kinds, widths = st.sampled_from(list(LOSSES)), st.integers(1, 3)

@@ -13,12 +13,13 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from page_cases import printable
 from test_planned import LABORATORY, chain
 
 from costframe import Answer, CostframeError, CostModel, Route, StageTree, SteppedPredictor, WeakLearnerBank, load, save
-from costframe.core.errors import StorageError, printable
+from costframe.errors import StorageError
 from costframe.plugin import OpaqueLearner, Rung, TreeTable
-from costframe.testing.strategies import banks, feature_names, stage_trees
+from costframe.testing import strategies
 
 HEAD = struct.Struct("<12sIQ")
 DTYPES = {"|u1": 1, "<i4": 4, "<i8": 8, "<f8": 8}
@@ -86,7 +87,12 @@ def refusal(path, content=None, **options):
 def test_every_byte_is_a_number_or_plain_text(tmp_path_factory, data):
     """Checksummed head, JSON of known keys, and arrays of numbers that cover the rest: there is no room for code."""
     path = tmp_path_factory.getbasetemp() / "plain"
-    save(data.draw(stage_trees(data.draw(banks(data.draw(feature_names()), labels=True)))), path)
+    save(
+        data.draw(
+            strategies.stage_trees(data.draw(strategies.banks(data.draw(strategies.feature_names()), labels=True)))
+        ),
+        path,
+    )
     content = path.read_bytes()
     assert sealed(content[:-32]) == content
     header, payload = parts_of(content)

@@ -5,12 +5,12 @@ import pytest
 from frontier_cases import COSTS, point, some_rows
 
 import costframe as cf
-from costframe.core.errors import PluginError
+from costframe.errors import PluginError, UnfinishedError
 from costframe.plugin import DataError
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
 from costframe.study.events import FirstLookTaken, FitAdvanced, FitsStored, FitTask, TaskEnded, TaskFailed
-from costframe.study.failures import LATE, UnfinishedError
+from costframe.study.failures import LATE
 from costframe.study.fitted import Fitted
 from costframe.study.progress import TotalProgress
 from costframe.study.study import Study

@@ -8,12 +8,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from dataset_cases import read_rows
+from dataset_cases import ModelRows, TableFile, read_rows
 from pyarrow import feather
 
 from costframe.datasets import read_table
-from costframe.datasets.model_rows import ModelRows
-from costframe.datasets.table_files import TableFile
 from costframe.plugin import DataError
 
 FRAME = pd.DataFrame(

@@ -6,15 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from broken_plugins import BROKEN, HONEST, OfTwoClasses, StumpsRegressor
+from broken_plugins import BROKEN, COSTS, HONEST, OfTwoClasses, StumpsRegressor
 from planned_stumps import FeaturesAndResources
 
 from costframe import Algorithm, SteppedPredictor, testing
-from costframe.core.errors import PluginError
-from costframe.core.stages.links import LINKS
-from costframe.testing import ConformanceError, CountingSource, check_algorithm, laws, parametrize_algorithm
-from costframe.testing.case import COSTS
-from costframe.testing.check import checks
+from costframe.errors import PluginError
+from costframe.testing import ConformanceError, CountingSource, check_algorithm, checks, laws, parametrize_algorithm
 
 WEIGHTS = BROKEN["weights_are_repetitions"][0]
 
@@ -201,8 +198,7 @@ def test_the_examples_import_nothing_deeper_than_the_authors_page():
     assert found == {"costframe.engine", "costframe.plugin", "costframe.sources", "costframe.testing"}
 
 
-def test_the_tutorial_says_what_every_link_predicts_and_leads_somewhere():
-    assert tuple(re.findall(r'^\| `"([a-z-]+)"` \|', TUTORIAL, re.MULTILINE)) == LINKS
+def test_the_tutorial_leads_somewhere():
     links = re.findall(r"\]\(([^)]+)\)", TUTORIAL)
     assert links
     assert all((ROOT / "docs" / link.partition("#")[0]).exists() for link in links)

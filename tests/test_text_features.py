@@ -7,17 +7,17 @@ from datetime import datetime, timedelta
 import numpy as np
 import pyarrow as pa
 import pytest
+from column_cases import Dates
 from dataset_cases import read_rows, some_frame
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from study_cases import Entrant
 
 from costframe import load as load_model
 from costframe import save
-from costframe.core.tables.dates import Dates
 from costframe.datasets import read_table
 from costframe.plugin import DataError, ParameterError
-from costframe.study.entrants import Entrant
 
 LABELS = np.arange(60) % 2
 

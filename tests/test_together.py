@@ -11,9 +11,10 @@ from sklearn.base import clone
 
 import costframe as cf
 from costframe import engine
+from costframe.core.sums import exact_mean, sum_products
 from costframe.core.tables.row_hashes import number_copies
 from costframe.core.workers import ALONE
-from costframe.plugin import DataError, ParameterError, exact_mean, exact_sum, sum_over_rows, sum_products, to_grid
+from costframe.plugin import DataError, ParameterError, exact_sum, sum_over_rows, to_grid
 from costframe.testing import run_together, strategies
 
 # --- sums ---

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive_layout import lay_out_cuts
 
 from costframe import engine
-from costframe.core.learners.node_layout import lay_out_cuts
-from costframe.core.workers import ALONE
 from costframe.plugin import DataError
 from costframe.testing import run_together
 from costframe.trees import BinMapper
@@ -109,12 +108,12 @@ def test_a_sample_depends_neither_on_the_order_of_rows_nor_on_workers(weighted):
     weight = rng.random(5000) + 0.1 if weighted else None
     dealt = rng.integers(0, 4, 5000) % 3 * 2  # of five workers, two have no rows
 
-    def fit(rows, workers=ALONE):
+    def fit(rows, **workers):
         weights = None if weight is None else weight[rows]
-        return BinMapper.fit(table[rows], max_bins=50, sample_weight=weights, subsample=600, workers=workers)
+        return BinMapper.fit(table[rows], max_bins=50, sample_weight=weights, subsample=600, **workers)
 
     first = fit(slice(None))
-    others = [fit(rng.permutation(5000)), *run_together(5, lambda each: fit(dealt == each.rank, each))]
+    others = [fit(rng.permutation(5000)), *run_together(5, lambda each: fit(dealt == each.rank, workers=each))]
     for other in others:
         assert all(map(np.array_equal, first.thresholds, other.thresholds))
     whole = BinMapper.fit(table, max_bins=50, sample_weight=weight)

@@ -6,8 +6,9 @@ from bank_cases import COSTS, NAMES, table
 
 import costframe as cf
 from costframe import StageTree, WeakLearnerBank
-from costframe.plugin import DataError, LogisticLoss, ParameterError, Rows, SquaredLoss, TreeTable, loss_for
-from costframe.trees import BinMapper, BoostingRun, Monitor, TreeSettings, boost_folds, regress_many
+from costframe.plugin import DataError, ParameterError, Rows, TreeTable, loss_for
+from costframe.training.losses import LogisticLoss, SquaredLoss
+from costframe.trees import BinMapper, BoostedFolds, BoostingRun, ManyFolds, Monitor, TreeSettings
 from costframe.trees.banks import train_priced_bank
 from costframe.trees.grow import grow_tree
 from costframe.trees.linear_start import LinearStart
@@ -66,11 +67,13 @@ def test_labels_of_any_size_give_the_same_model_in_their_unit(exponent):
     assert not scores.any()
     rows, fold, settings = Rows(X, y, weight), np.arange(len(y)) % 4, TreeSettings(max_leaves=4, n_estimators=9)
     data = BinMapper.fit(X).transform(X)
-    plain, scaled = (boost_folds(data, Rows(X, z, weight), SquaredLoss(), fold, settings).scores for z in (y, y * unit))
+    plain, scaled = (
+        BoostedFolds.fit(data, Rows(X, z, weight), SquaredLoss(), fold, settings).scores for z in (y, y * unit)
+    )
     assert plain.std() > 0.1
     np.testing.assert_array_equal(scaled, plain * unit)
     targets = np.stack([y, X[:, 1] ** 2], axis=1)
-    plain, scaled = (regress_many(data, rows, each, fold % 2, settings) for each in (targets, targets * unit))
+    plain, scaled = (ManyFolds.fit(data, rows, each, fold % 2, settings) for each in (targets, targets * unit))
     assert plain.predictions.std() > 0.1
     np.testing.assert_array_equal(scaled.predictions, plain.predictions * unit)
     np.testing.assert_array_equal(scaled.trees.values, plain.trees.values * unit)
@@ -151,7 +154,7 @@ def test_trees_are_those_of_the_boosting_loop(classes, weighted):
     if weighted:
         rows = Rows(rows.X, rows.y, np.random.default_rng(1).random(len(rows)) + 0.5)
     loss = loss_for(classes)
-    fitted = boost_folds(data, rows, loss, np.arange(len(rows)) % 4, boosted(8, 10, 0.1, 5, None))
+    fitted = BoostedFolds.fit(data, rows, loss, np.arange(len(rows)) % 4, boosted(8, 10, 0.1, 5, None))
 
     def grow(gradients, hessians):
         hessians = None if not weighted and classes == 0 else hessians
@@ -172,15 +175,15 @@ def test_scores_are_those_of_the_ensemble_without_the_fold_with_any_threads():
     even = np.concatenate([np.flatnonzero(rows.y == k)[:90] for k in (0, 1)])  # so all folds have the same constant
     rows, data = rows.take(even), data.take_rows(even)
     fold = np.arange(len(rows)) % 3
-    fitted = boost_folds(data, rows, loss_for(2), fold, boosted(8, 10, 0.2))
+    fitted = BoostedFolds.fit(data, rows, loss_for(2), fold, boosted(8, 10, 0.2))
     assert 0 < fitted.n_rounds < 500
     for number in range(3):
         left, out = np.flatnonzero(fold != number), fold == number
         shape = boosted(8, 10, 0.2, fitted.n_rounds, None)
-        alone = boost_folds(data.take_rows(left), rows.take(left), loss_for(2), fold[left], shape)
+        alone = BoostedFolds.fit(data.take_rows(left), rows.take(left), loss_for(2), fold[left], shape)
         np.testing.assert_allclose(model_of(alone).decision_function(rows.X[out]), fitted.scores[out, 0], atol=1e-9)
     assert fitted.loss == pytest.approx(loss_for(2).mean(rows.y, fitted.scores))
-    again = boost_folds(data, rows, loss_for(2), fold, boosted(8, 10, 0.2), n_threads=2)
+    again = BoostedFolds.fit(data, rows, loss_for(2), fold, boosted(8, 10, 0.2), n_threads=2)
     assert np.array_equal(again.scores, fitted.scores)
 
 
@@ -189,7 +192,7 @@ def test_a_rare_class_is_not_overshot():
     X = np.random.default_rng(0).normal(size=(4000, 1))
     y = (X[:, 0] > np.quantile(X[:, 0], 0.99)).astype(int)
     rows, data = Rows(X, y, np.ones(len(y))), BinMapper.fit(X).transform(X)
-    fitted = boost_folds(data, rows, loss_for(2), np.arange(len(y)) % 3, boosted(16, 20, 0.2))
+    fitted = BoostedFolds.fit(data, rows, loss_for(2), np.arange(len(y)) % 3, boosted(16, 20, 0.2))
     assert fitted.n_rounds > 5
     assert fitted.loss < 0.01
 
@@ -200,12 +203,12 @@ def test_regressions_of_many_numbers_predict_each_out_of_fold():
     x = np.nan_to_num(rows.X)
     targets = np.stack([x[:, 0], -2 * x[:, 0] + x[:, 1], np.abs(x[:, 2])], axis=1)
     fold = np.arange(len(rows)) % 2
-    found = regress_many(data, rows, targets, fold, boosted(8, 20, 0.2, 60))
+    found = ManyFolds.fit(data, rows, targets, fold, boosted(8, 20, 0.2, 60))
     for t in range(3):
         assert np.corrcoef(found.predictions[:, t], targets[:, t])[0, 1] > 0.9
     changed = targets.copy()
     changed[np.flatnonzero(fold == 0)[:2]] += [[1.0], [-1.0]]  # the means stay
-    again = regress_many(data, rows, changed, fold, boosted(8, 20, 0.2, 60), whole=False)
+    again = ManyFolds.fit(data, rows, changed, fold, boosted(8, 20, 0.2, 60), whole=False)
     assert np.allclose(found.predictions[fold == 0], again.predictions[fold == 0])
     assert not np.allclose(found.predictions[fold == 1], again.predictions[fold == 1])
 
@@ -245,7 +248,7 @@ def test_a_linear_start_of_separable_classes_is_finite_and_calmer_on_a_weak_line
     y = (random.random(1000) < 1 / (1 + np.exp(2 - X @ [0.3, 0.25, 0.2, 0.15, 0.1]))).astype(np.int64)
     rows, data = Rows(X, y, np.ones(1000)), BinMapper.fit(X).transform(X)
     fold, shape = np.arange(1000) % 4, boosted(8, 20, 0.08, 100)
-    plain, linear = (boost_folds(data, rows, LogisticLoss(), fold, shape, linear=way) for way in (False, True))
+    plain, linear = (BoostedFolds.fit(data, rows, LogisticLoss(), fold, shape, linear=way) for way in (False, True))
     assert linear.loss < plain.loss
 
 

@@ -9,8 +9,9 @@ import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costframe.plugin import DataError, LogisticLoss, ParameterError, Rows, SoftmaxLoss, SquaredLoss
+from costframe.plugin import DataError, ParameterError, Rows
 from costframe.training import losses
+from costframe.training.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from costframe.trees import LambdaRankLoss
 from costframe.trees.ranking import PairwiseLoss, ranking_loss
 

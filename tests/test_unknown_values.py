@@ -10,7 +10,7 @@ import pytest
 from cli_cases import refused
 
 import costframe as cf
-from costframe.core.errors import UnknownValuesWarning
+from costframe.errors import UnknownValuesWarning
 from costframe.sources import CallSource, Lookup, Sources, TableSource
 
 ROWS = 40

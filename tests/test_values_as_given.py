@@ -21,7 +21,9 @@ from costframe.core.tables.as_given import AsGiven, as_doubles
 from costframe.core.tables.frame_rows import read_frame
 from costframe.core.tables.kinds import has_kinds
 from costframe.core.tables.restored_rows import call_as_given, restore_rows
-from costframe.plugin import BankError, DataError, as_rows
+from costframe.core.tables.rows import as_rows
+from costframe.errors import BankError
+from costframe.plugin import DataError
 from costframe.sources import Field
 
 SIZE = 6

@@ -6,21 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from naive_limits import exact
 from preparation_cases import prepared_predictors
+from wrapper_cases import MixedPredictor, OpaqueOperation, Preparation, PreparedPredictor
 
 import costframe as cf
 from costframe import WeakLearnerBank
 from costframe.core.predictors.guarded import Bar, GuardedPredictor
-from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.prepared import PreparedPredictor
-from costframe.core.prices.exact_prices import exact
 from costframe.core.tables.conditions import Condition
-from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.plugin import OpaqueLearner, TreeTable
-from costframe.testing.case import same_bits
-from costframe.testing.counting import expect_as_reported, inquire
-from costframe.testing.laws_of_errors import expect_retries, inquiries
-from costframe.testing.strategies import NASTY, banks, cost_models, feature_names, planned_predictors, rows, stage_trees
+from costframe.testing import expect_as_reported, expect_retries, inquire, inquiries, same_bits, strategies
 
 pytestmark = pytest.mark.engine
 MORE = settings(max_examples=max(100, settings().max_examples))
@@ -32,7 +27,7 @@ CAPS = (None, 0.0, 0.1, 1.0, 2.5, 3.6, 6.0, 1e6, 3e6)
 @st.composite
 def fine_prices(draw, names):
     """Draw prices, in half of the cases with digits that no sum of doubles keeps, and tiny ones beside huge ones."""
-    costs, factor = draw(cost_models(names)), st.sampled_from((1.0, 1 / 3, 1e-8, 1e9 + 0.4, 1e-290))
+    costs, factor = draw(strategies.cost_models(names)), st.sampled_from((1.0, 1 / 3, 1e-8, 1e9 + 0.4, 1e-290))
     if draw(st.booleans()):
         return costs
     features = [attrs.evolve(one, cost=one.cost * draw(factor)) for one in costs.features]
@@ -42,22 +37,24 @@ def fine_prices(draw, names):
 
 @st.composite
 def stages(draw, names):
-    tree = draw(stage_trees(draw(banks(names, labels=True)))).with_costs(draw(fine_prices(names)))
-    return tree.with_fallbacks(draw(rows(len(names), most=12))) if draw(st.booleans()) else tree
+    tree = draw(strategies.stage_trees(draw(strategies.banks(names, labels=True)))).with_costs(draw(fine_prices(names)))
+    return tree.with_fallbacks(draw(strategies.rows(len(names), most=12))) if draw(st.booleans()) else tree
 
 
 @st.composite
 def plans(draw, names):
-    plan = draw(planned_predictors(names, planned=True))
-    return plan.with_costs(draw(cost_models(names, computing=False)))
+    plan = draw(strategies.planned_predictors(names, planned=True))
+    return plan.with_costs(draw(strategies.cost_models(names, computing=False)))
 
 
 @st.composite
 def mixtures(draw, names):
-    costs, by = draw(cost_models(names)), draw(st.sets(st.sampled_from(names), min_size=1))
+    costs, by = draw(strategies.cost_models(names)), draw(st.sets(st.sampled_from(names), min_size=1))
     free = tuple(attrs.evolve(each, cost=0.0, needs=()) if each.name in by else each for each in costs.features)
     n_outputs = draw(st.integers(1, 2))
-    parts = [draw(stage_trees(draw(banks(names, opaque=False)), n_outputs=n_outputs)) for _ in range(2)]
+    parts = [
+        draw(strategies.stage_trees(draw(strategies.banks(names, opaque=False)), n_outputs=n_outputs)) for _ in range(2)
+    ]
     if len({part.n_predictions for part in parts}) > 1:
         parts[1] = parts[0]
     parts = [part.with_costs(attrs.evolve(costs, features=free)) for part in parts]
@@ -96,8 +93,8 @@ def terms(draw, model):
 @pytest.mark.parametrize("kind", MODELS)
 @given(st.data(), st.sampled_from(("path", "learner")))
 def test_reports_predictions_inquiries_and_a_counting_source_agree_on_any_terms(kind, data, acquisition):
-    names = data.draw(feature_names())
-    model, X = data.draw(MODELS[kind](names)), data.draw(rows(len(names)))
+    names = data.draw(strategies.feature_names())
+    model, X = data.draw(MODELS[kind](names)), data.draw(strategies.rows(len(names)))
     limits, costs = data.draw(terms(model)), model.costs
     needs = costs.select(names).needs
     barred = {f for f, name in enumerate(names) if name in limits["unavailable"]}
@@ -122,8 +119,8 @@ def test_reports_predictions_inquiries_and_a_counting_source_agree_on_any_terms(
 @FEWER
 @given(st.data(), st.booleans())
 def test_what_is_known_is_neither_asked_for_nor_charged(kind, data, by_value):
-    names = data.draw(feature_names())
-    model, X = data.draw(MODELS[kind](names)), data.draw(rows(len(names), 3))
+    names = data.draw(strategies.feature_names())
+    model, X = data.draw(MODELS[kind](names)), data.draw(strategies.rows(len(names), 3))
     known = data.draw(st.sets(st.sampled_from(names)))
     for row in X:
         values = dict(zip(names, row.tolist(), strict=True))
@@ -153,8 +150,8 @@ def seen(model, row, limits):
 @FEWER
 @given(st.data())
 def test_the_loaded_model_is_the_saved_one_to_the_last_byte(tmp_path_factory, kind, data):
-    names = data.draw(feature_names())
-    model, X = data.draw((MODELS | {"plan": plans})[kind](names)), data.draw(rows(len(names), 3))
+    names = data.draw(strategies.feature_names())
+    model, X = data.draw((MODELS | {"plan": plans})[kind](names)), data.draw(strategies.rows(len(names), 3))
     path = tmp_path_factory.getbasetemp() / "model"
     cf.save(model, path)
     content = path.read_bytes()
@@ -220,7 +217,7 @@ def test_a_step_that_fails_changes_nothing(kind, data):
     """In trees of stages with opaque learners, under limits or until they are certain; in plans; from raw columns."""
     model = data.draw((MODELS | {"plan": plans})[kind](("a", "b", "c")))
     model = model.with_costs(None) if kind == "stages" else model
-    row = [data.draw(st.sampled_from(NASTY)) for _ in model.feature_names]
+    row = [data.draw(st.sampled_from(strategies.NASTY)) for _ in model.feature_names]
     for what, begin in inquiries(model, np.array([row])):
         expect_retries(begin, dict(zip(model.feature_names, row, strict=True)), what)
 

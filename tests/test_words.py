@@ -17,8 +17,9 @@ from costframe.choices.buys import next_buys
 from costframe.choices.intervals import score_interval
 from costframe.choices.sentences import describe_choice, describe_few_rows, describe_recommendation
 from costframe.choices.tables import distinct_points
-from costframe.plugin import influence, score_named, standard_error
 from costframe.study.estimates import NINE_OF_TEN
+from costframe.training.influences import influence, standard_error
+from costframe.training.scoring import score_named
 
 point = partial(frontier_cases.point, score_error=0.02)
 

@@ -5,11 +5,10 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from wrapper_cases import AnnotatedPredictor, MixedPredictor
 
 import costframe as cf
 from costframe import SteppedPredictor
-from costframe.core.predictors.mixed import MixedPredictor
-from costframe.core.predictors.predictor import AnnotatedPredictor
 from costframe.plugin import Card, ParameterError
 
 NAMES = tuple("abcde")

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from adoption_cases import LOOKS, READS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe.adoption.xgboost import adopt_xgboost, adopt_xgboost_file, looks_like_xgboost
-from costframe.core.errors import AdoptionError
+import costframe as cf
+from costframe.errors import AdoptionError
 
 FOREIGN = Path(__file__).resolve().parents[2] / "shared" / "foreign"
 absent = pytest.mark.skipif(not FOREIGN.is_dir(), reason="the folder shared/foreign is not beside the project")
@@ -49,7 +50,7 @@ def document_of(kind="dart"):
 
 
 def read(document):
-    return adopt_xgboost_file(json.dumps(document).encode(), "model")
+    return READS["xgboost"](json.dumps(document).encode(), "model")
 
 
 def assert_alike(one, other):
@@ -83,7 +84,7 @@ def test_files_of_version_1_are_read_and_older_ones_refused():
     document = json.loads(booster.save_raw("json"))
     adopted = read(as_version_1(document))
     assert adopted.feature_names == ("f0", "f1", "f2")
-    assert_alike(adopted, adopt_xgboost(booster))
+    assert_alike(adopted, cf.adopt(booster))
     with pytest.raises(AdoptionError, match=r"written by xgboost 0\.90, older than known"):
         read(document | {"version": [0, 90, 0]})
 
@@ -97,13 +98,13 @@ def test_vectors_of_leaves_of_version_3_0_are_read():
         own[leaf] = vectors[np.array(tree["right_children"])[leaf]]
         tree["base_weights"] = own.ravel().tolist()
         tree["right_children"] = np.where(leaf, -1, tree["right_children"]).tolist()
-    assert_alike(read(document | {"version": [3, 0, 5]}), adopt_xgboost(booster_of("vector leaves")))
+    assert_alike(read(document | {"version": [3, 0, 5]}), cf.adopt(booster_of("vector leaves")))
 
 
 @pytest.mark.parametrize("kind", ["dart", "linear", "vector leaves"])
 def test_newer_versions_are_read_by_their_structure_and_unknown_fields_refused_by_name(kind):
     document = document_of(kind) | {"version": [12, 0, 0]}
-    assert_alike(read(document), adopt_xgboost(booster_of(kind)))
+    assert_alike(read(document), cf.adopt(booster_of(kind)))
     for place in (("learner_model_param",), ("objective",), ("gradient_booster", "model")):
         learner = document_of("vector leaves")["learner"]
         part = learner
@@ -166,7 +167,7 @@ def test_base_scores_become_the_originals_margins(data, objective):
     sizes |= {"num_class": "2", "num_target": "1"} if objective.startswith("multi") else {}
     changed = {"learner_model_param": sizes, "objective": {"name": objective} | PARAMETERS}
     content = json.dumps(CONSTANT | {"learner": learner | changed}).encode()
-    (answer,) = adopt_xgboost_file(content, "model").stages
+    (answer,) = READS["xgboost"](content, "model").stages
     theirs = xgb.Booster(model_file=bytearray(content)).predict(xgb.DMatrix(X[:1]), output_margin=True)[0]
     trees = xgb.Booster(model_file=bytearray(json.dumps(CONSTANT).encode())).predict(xgb.DMatrix(X[:1]))[0]
     np.testing.assert_allclose(answer.intercept + trees, theirs, rtol=3e-7, atol=3e-7)
@@ -215,13 +216,13 @@ def test_what_is_no_whole_model_is_refused():
         (xgb.train({}, xgb.DMatrix(X, SIGNAL), 0), "has no trees"),
     ):
         with pytest.raises(AdoptionError, match=message):
-            adopt_xgboost(model)
+            cf.adopt(model)
 
 
 def test_a_loss_of_the_user_is_adopted_as_raw_scores():
     data = xgb.DMatrix(X, SIGNAL)
     booster = xgb.train({"max_depth": 2}, data, 3, obj=lambda scores, d: (scores - d.get_label(), np.ones(len(scores))))
-    assert np.allclose(adopt_xgboost(booster).predict(X), booster.predict(data, output_margin=True), atol=1e-6)
+    assert np.allclose(cf.adopt(booster).predict(X), booster.predict(data, output_margin=True), atol=1e-6)
 
 
 # --- public files ------------------------------------------------------------------------------------------------
@@ -236,10 +237,10 @@ def test_public_files_predict_as_published():
         given_ = dict(cell.split(":") for cell in line.split()[1:])
         rows.append([float(given_.get(str(column), "nan")) for column in range(2)])
     expected = np.loadtxt(folder / "xgb_toy_categorical__xgb_toy_categorical.test.pred")
-    assert np.allclose(adopt_xgboost_file(data, "model").predict(np.array(rows)), expected, atol=1e-4)
+    assert np.allclose(READS["xgboost"](data, "model").predict(np.array(rows)), expected, atol=1e-4)
     path, rows = FOREIGN / "xgboost-ruby" / "model.json", RNG.normal(size=(50, 4))
     theirs = xgb.Booster(model_file=str(path)).inplace_predict(rows)
-    assert np.allclose(adopt_xgboost_file(path.read_bytes(), str(path)).predict(rows), theirs, atol=1e-6)
+    assert np.allclose(READS["xgboost"](path.read_bytes(), str(path)).predict(rows), theirs, atol=1e-6)
 
 
 @absent
@@ -247,6 +248,6 @@ def test_public_legacy_binaries_are_refused_with_advice():
     paths = [path for pattern in ("leaves/xg*.model", "xgboost-predictor/*.bin") for path in FOREIGN.glob(pattern)]
     assert paths
     for path in paths:
-        assert looks_like_xgboost(path.read_bytes())
+        assert LOOKS["xgboost"](path.read_bytes())
         with pytest.raises(AdoptionError, match=r"legacy binary .* xgboost < 3\.1 and save it as \.json or \.ubj"):
-            adopt_xgboost_file(path.read_bytes(), str(path))
+            READS["xgboost"](path.read_bytes(), str(path))

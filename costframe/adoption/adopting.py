@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # whoever lists the plugins loads this module, and often adop
     from costframe.core.predictors.predictor import Predictor
     from costframe.core.tables.preparation import Preparation
 
-Way = tuple[Callable[[Any], bool], Callable[..., "Predictor"]]
+_Adopter = tuple[Callable[[Any], bool], Callable[..., "Predictor"]]
 
 _DUMP = "a dump_model() of LightGBM, which is not read; save the model by save_model"
 _OTHERS = (
@@ -84,7 +84,7 @@ def costframe_adopt(model: Any, feature_names: Sequence[str] | None) -> Predicto
     return None if adopter is None else adopter(model, feature_names)
 
 
-def _ways(library: str) -> Sequence[Way]:
+def _ways(library: str) -> Sequence[_Adopter]:
     """Return functions that know models of a library, or of none known here, each with the one that adopts them."""
     if library == "lightgbm":
         from costframe.adoption.lightgbm import adopt_lightgbm, is_lightgbm
@@ -128,7 +128,7 @@ def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | Non
         data = file.read_bytes()
     except (OSError, ValueError) as error:
         raise AdoptionError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
-    ways: Sequence[Way] = [
+    ways: Sequence[_Adopter] = [
         (looks_like_lightgbm, adopt_lightgbm_file),
         (looks_like_catboost, adopt_catboost_file),
         (looks_like_xgboost, adopt_xgboost_file),

@@ -13,8 +13,7 @@ from attrs import evolve, frozen
 from costframe.adoption.examples import collect_texts, collect_values, find_accepted_row
 from costframe.adoption.handing import Handing, may_need_polars
 from costframe.adoption.inside import categories_inside
-from costframe.adoption.tested_values import Column
-from costframe.core.arrays import B1
+from costframe.core.arrays import B1, F8
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.tables.as_given import OBJECT, STR, AsGiven
@@ -31,7 +30,7 @@ _DAY = datetime(2024, 1, 31)  # noqa: DTZ001 - as tables have them
 class CheckRows:
     """Rows to compare answers for."""
 
-    numbers: Column  # as a predictor takes them, (rows, d)
+    numbers: F8  # as a predictor takes them, (rows, d)
     predictor: Predictor
     handing: Handing
     tried_alone: int = 0  # rows to try one by one if the model refuses them together
@@ -46,9 +45,7 @@ class CheckRows:
         return evolve(self, numbers=self.numbers[list(rows)])
 
 
-def draw_check_rows(
-    model: Any, predictor: Predictor, values: Sequence[Column], handing: Handing
-) -> Iterator[CheckRows]:
+def draw_check_rows(model: Any, predictor: Predictor, values: Sequence[F8], handing: Handing) -> Iterator[CheckRows]:
     """Yield tables of values drawn for each column: with missing values, without them, without signs, and all ones.
 
     Columns whose values foreign code reads as they came have values of a kind that the model takes.
@@ -65,7 +62,7 @@ def draw_check_rows(
     full, texts = np.zeros_like(hole), [isinstance(categories.get(name), tuple) for name in names]
     ones = np.where(texts, plain, 1.0)
 
-    def filled(drawn: Column, holes: B1) -> CheckRows:
+    def filled(drawn: F8, holes: B1) -> CheckRows:
         rows = np.where(holes, np.nan, drawn)
         for name in given:
             f = names.index(name)
@@ -88,7 +85,7 @@ def list_handings(model: Any, predictor: Predictor, library: str) -> list[Handin
     return [*ways[:1], *([evolve(ways[0], categories=categories)] if categories else []), *ways[1:]]
 
 
-def _hand(handing: Handing, rows: Column, predictor: Predictor) -> Any:
+def _hand(handing: Handing, rows: F8, predictor: Predictor) -> Any:
     """Return rows as a model takes them, with labels in place of their numbers in a frame."""
     if handing.names is None:
         as_given = any(isinstance(labels, AsGiven) for labels in predictor.categories.values())
@@ -113,13 +110,13 @@ def _hand(handing: Handing, rows: Column, predictor: Predictor) -> Any:
 
 
 def _find_accepted(
-    model: Any, handing: Handing, predictor: Predictor, plain: Column, given: Sequence[str]
+    model: Any, handing: Handing, predictor: Predictor, plain: F8, given: Sequence[str]
 ) -> dict[str, list[Any]]:
     """Return values of a kind that a model takes, for each column that foreign code reads as it came."""
     names = predictor.feature_names
     places = [names.index(name) for name in given]
 
-    def ask(row: Column) -> Any:
+    def ask(row: F8) -> Any:
         rows = plain[:1].copy()
         rows[:, places] = row
         return (getattr(model, "predict_proba", None) or model.predict)(_hand(handing, rows, predictor))
@@ -146,7 +143,7 @@ def _collect_examples(predictor: Predictor) -> dict[str, Any]:
     return examples
 
 
-def _draw_kind(known: Sequence[Any], tested: Column, holes: B1) -> Column:
+def _draw_kind(known: Sequence[Any], tested: F8, holes: B1) -> F8:
     """Draw values of the kind of the known ones, some of them missing, as numbers: float64 (rows,)."""
     rng, value = np.random.default_rng(len(known)), known[0]
     numbers = tested[np.abs(tested) < FIRST]
@@ -165,7 +162,7 @@ def _draw_kind(known: Sequence[Any], tested: Column, holes: B1) -> Column:
     return AsGiven().numbers(texts, STR if isinstance(value, str) else None)
 
 
-def _draw(values: Sequence[Column], rng: np.random.Generator) -> Column:
+def _draw(values: Sequence[F8], rng: np.random.Generator) -> F8:
     """Return rows of the values of each column, as many different ones as there is room for: float64 (rows, d)."""
     columns = [np.resize(rng.permutation(column), _ROWS)[rng.permutation(_ROWS)] for column in values]
     return np.column_stack(columns)

@@ -24,7 +24,6 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor, behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
 
-Column = F8
 Pair = tuple[Callable[[Any], Any], Callable[[Any], Any], float]  # the model's answers, ours, and their tolerance
 
 _CLOSE, _ROUGH = 1e-5, 1e-3
@@ -57,9 +56,7 @@ def check_answers(model: Any, predictor: Predictor) -> None:
             _compare(model, predictor, rows.numbers, (theirs, _answer_as_adopted(model, ours, rows.numbers), close))
 
 
-def _find_taken(
-    model: Any, predictor: Predictor, values: list[Column]
-) -> tuple[CheckRows, list[tuple[Any, Any, float]]]:
+def _find_taken(model: Any, predictor: Predictor, values: list[F8]) -> tuple[CheckRows, list[tuple[Any, Any, float]]]:
     """Return the first rows that a model takes, with its answers and what is to be compared with them.
 
     If it refuses all drawn tables, these are the rows of a table that it takes one by one.
@@ -97,7 +94,7 @@ def _takes(model: Any, predictor: Predictor, rows: CheckRows) -> bool:
     return True
 
 
-def _answer_as_adopted(model: Any, ours: Callable[[Any], Any], rows: Column) -> Any:
+def _answer_as_adopted(model: Any, ours: Callable[[Any], Any], rows: F8) -> Any:
     try:
         return ours(rows)
     except CostframeError as error:
@@ -144,7 +141,7 @@ def _margin_of_booster(booster: Any, rows: Any) -> Any:
     return booster.predict(matrix, output_margin=True)
 
 
-def _compare(model: Any, predictor: Predictor, rows: Column, answers: tuple[Any, Any, float]) -> None:
+def _compare(model: Any, predictor: Predictor, rows: F8, answers: tuple[Any, Any, float]) -> None:
     """Refuse answers that differ, but for rounding."""
     theirs, ours, close = answers
     if theirs.ndim == 2 and ours.ndim == 1 and theirs.shape[1] == 2:
@@ -174,7 +171,7 @@ def _differing_error(model: Any, how: str) -> AdoptionError:
     )
 
 
-def _find_undecided(predictor: Predictor, rows: Column) -> B1:
+def _find_undecided(predictor: Predictor, rows: F8) -> B1:
     """Return the rows whose two likeliest classes are as good as equal."""
     p = predictor.predict(rows)
     if p.ndim == 1:

@@ -16,9 +16,8 @@ from costframe.core.tables.categories import ONLY, OTHER
 from costframe.core.tables.operations import CHECKS, Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
 
-Column = F8
 _NODES = 2**14  # whose thresholds are looked at
-_INVERSE: dict[str, Callable[[Column, float], Column]] = {
+_INVERSE: dict[str, Callable[[F8, float], F8]] = {
     "add": np.subtract,
     "subtract": np.add,
     "multiply": np.divide,
@@ -26,7 +25,7 @@ _INVERSE: dict[str, Callable[[Column, float], Column]] = {
 }
 
 
-def find_tested_values(predictor: Predictor) -> list[Column] | None:
+def find_tested_values(predictor: Predictor) -> list[F8] | None:
     """Return values of each column at which answers may change, None if they are not known."""
     inner = behind_preparation(predictor)
     if not isinstance(inner, StageTree) or not len(inner.bank.feature_names) or inner.bank.opaques:
@@ -46,7 +45,7 @@ def find_tested_values(predictor: Predictor) -> list[Column] | None:
     return [np.unique(column) if len(column) else spread for column in values]
 
 
-def _keep_allowed(preparation: Preparation, values: list[Column]) -> None:
+def _keep_allowed(preparation: Preparation, values: list[F8]) -> None:
     """Keep those values of raw columns that the checks of a preparation allow."""
     for check in preparation.operations:
         f = check.reads[0] if check.reads else -1
@@ -60,7 +59,7 @@ def _keep_allowed(preparation: Preparation, values: list[Column]) -> None:
             values[f] = values[f][(values[f] >= check.numbers[0]) & (values[f] <= check.numbers[1])]  # type: ignore[union-attr]
 
 
-def _find_thresholds(bank: WeakLearnerBank) -> list[Column]:
+def _find_thresholds(bank: WeakLearnerBank) -> list[F8]:
     """Return the thresholds of a bank's trees, and the next numbers, or their categories, of each column."""
     trees, n_features = bank.trees, len(bank.feature_names)
     inner = np.flatnonzero((trees.feature >= 0) & np.isfinite(trees.threshold))
@@ -73,7 +72,7 @@ def _find_thresholds(bank: WeakLearnerBank) -> list[Column]:
     return [column[np.isfinite(column)] for column in columns]
 
 
-def _trace_to_raw(prepared: PreparedPredictor, made: list[Column]) -> list[Column]:
+def _trace_to_raw(prepared: PreparedPredictor, made: list[F8]) -> list[F8]:
     """Return values of raw columns from those of made columns, and from the operations between."""
     preparation, first = prepared.preparation, len(prepared.feature_names)
     maker: dict[int, Operation | OpaqueOperation] = {}
@@ -81,7 +80,7 @@ def _trace_to_raw(prepared: PreparedPredictor, made: list[Column]) -> list[Colum
         for _ in range(operation.width):
             maker[first] = operation
             first += 1
-    raw: list[list[Column]] = [[np.empty(0)] for _ in prepared.feature_names]
+    raw: list[list[F8]] = [[np.empty(0)] for _ in prepared.feature_names]
     for column, values in zip(preparation.outputs, made, strict=True):
         at, parts = column, [values]
         while at in maker and len(maker[at].reads) == 1:
@@ -92,7 +91,7 @@ def _trace_to_raw(prepared: PreparedPredictor, made: list[Column]) -> list[Colum
     return [np.concatenate(parts_of_column) for parts_of_column in raw]
 
 
-def _invert(operation: Operation | OpaqueOperation, made: list[Column]) -> list[Column]:
+def _invert(operation: Operation | OpaqueOperation, made: list[F8]) -> list[F8]:
     """Return values of a column from which an operation makes some values, or at which it changes."""
     kind, numbers = getattr(operation, "kind", ""), getattr(operation, "numbers", np.empty(0))
     if kind in _INVERSE:

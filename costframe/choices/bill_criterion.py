@@ -28,9 +28,9 @@ class BillCriterion(Criterion):
         """Return minus the bill."""
         return -(point.cost + self.errors(point))
 
-    def gain(self, one: Point, other: Point) -> Difference:
+    def gain(self, point: Point, other: Point) -> Difference:
         """Return by how much the bill of one is below that of the other."""
-        return self.paired.bill_difference(one, other)
+        return self.paired.bill_difference(point, other)
 
     def score_interval(self, point: Point) -> tuple[float, float]:
         """Return an interval of a law that knows counts; see `interval_of_counts`."""

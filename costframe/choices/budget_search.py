@@ -287,7 +287,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return "\n".join([printable(margin), *([seems] if seems else []), *map(str, self.next_buys_)])
 
     def predict(self, X: Any, **limits: Any) -> NDArray[Any]:
-        """Predict with the chosen model; all predicting methods take the model's `max_cost` and `unavailable`."""
+        """Predict with the chosen model; all predicting methods take the model's limits."""
         return np.asarray(self._chosen().predict(X, **limits))
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]

@@ -22,7 +22,7 @@ class Criterion(ABC):
         """Return what the rule compares; higher is better."""
 
     @abstractmethod
-    def gain(self, one: Point, other: Point) -> Difference:
+    def gain(self, point: Point, other: Point) -> Difference:
         """Return the difference in worth of two points."""
 
     @abstractmethod

@@ -53,7 +53,7 @@ def figures_of(frontier: Choices, point: Point, *names: str) -> list[str]:
 
 
 def name_worth(frontier: Choices) -> str:
-    """Return the name of what points are chosen by, as pictures have it: a score, or the bill."""
+    """Return the name in pictures of the measure that chooses points: a score, or the bill."""
     return "bill" if frontier.has_bills else score_label(frontier.score_name)
 
 

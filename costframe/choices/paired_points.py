@@ -72,37 +72,37 @@ class PairedPoints:
             variance -= 2 * dot(moved[len(moved) - len(spent) :], spent)
         return math.sqrt(max(variance, 0.0))
 
-    def difference_error(self, one: Point, other: Point) -> float:
+    def difference_error(self, point: Point, other: Point) -> float:
         """Return the standard error of the difference of two scores; without influences, the better one's error."""
-        first, second = self.influence(one), self.influence(other)
+        first, second = self.influence(point), self.influence(other)
         if first is None or second is None:
-            return max(one, other, key=score_and_cost).score_error
+            return max(point, other, key=score_and_cost).score_error
         return difference_error(first, second)
 
-    def difference(self, one: Point, other: Point) -> Difference:
+    def difference(self, point: Point, other: Point) -> Difference:
         """Return the difference of two scores, with what their errors have beyond the rows of both."""
-        if one == other:
+        if point == other:
             return Difference(0.0, 0.0)
-        first, second = self.influence(one), self.influence(other)
+        first, second = self.influence(point), self.influence(other)
         if first is None or second is None:
-            error = self.difference_error(one, other)
+            error = self.difference_error(point, other)
         else:
-            errors = (one.score_error, other.score_error)
-            error = paired_error((first, second), errors, shared_errors(one, other))
-        return Difference(one.score - other.score, error)
+            errors = (point.score_error, other.score_error)
+            error = paired_error((first, second), errors, shared_errors(point, other))
+        return Difference(point.score - other.score, error)
 
-    def bill_difference(self, one: Point, other: Point) -> Difference:
+    def bill_difference(self, point: Point, other: Point) -> Difference:
         """Return how much lower the bill of one point is than that of another, as `difference` does."""
-        lower = self.difference(one, other)
-        if one == other:
+        lower = self.difference(point, other)
+        if point == other:
             return lower
-        first, second = self.bill_influence(one), self.bill_influence(other)
+        first, second = self.bill_influence(point), self.bill_influence(other)
         if first is None or second is None:
-            error = math.hypot(lower.error, one.cost_error, other.cost_error)
+            error = math.hypot(lower.error, point.cost_error, other.cost_error)
         else:
-            errors = (self.bill_error(one), self.bill_error(other))
-            error = paired_error((first, second), errors, shared_errors(one, other))
-        return Difference(lower.value + other.cost - one.cost, error)
+            errors = (self.bill_error(point), self.bill_error(other))
+            error = paired_error((first, second), errors, shared_errors(point, other))
+        return Difference(lower.value + other.cost - point.cost, error)
 
     def constant(self) -> Point | None:
         """Return the best point that reads no feature, if there is one."""
@@ -125,6 +125,6 @@ def check_one_a_point(name: str, given: object, count: int) -> None:
         raise ParameterError(f"{name}: expected {count}, one a point, got {len(given)}")
 
 
-def shared_errors(one: Point, other: Point) -> tuple[float, float]:
+def shared_errors(point: Point, other: Point) -> tuple[float, float]:
     """Return the parts of two errors of scores that are of one cause: the optimism of the search that made both."""
-    return (one.shared_error, other.shared_error) if one.algorithm == other.algorithm else (0.0, 0.0)
+    return (point.shared_error, other.shared_error) if point.algorithm == other.algorithm else (0.0, 0.0)

@@ -16,9 +16,9 @@ def name_of(frontier: Choices, point: Point) -> str:
     return printable(point.name) if point.name else at
 
 
-def how_far_apart(found: Difference, other: str) -> str:
+def how_far_apart(difference: Difference, other: str) -> str:
     """Return by how much a score is above or below another one, with its interval."""
-    value, low, high = (_side(value, found.error) for value in (found.value, found.low, found.high))
+    value, low, high = (_side(value, difference.error) for value in (difference.value, difference.low, difference.high))
     return f"{value or 'equal to'} {other} (90% interval: {low or '0'} to {high or '0'})"
 
 

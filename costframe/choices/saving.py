@@ -82,7 +82,7 @@ def _save(folder: Path, result: StudyResult, *, overwrite: bool) -> None:
 
 
 def _check_run(folder: Path, fits: Sequence[Fitted]) -> None:
-    """Refuse the folder of a run that did not fit the models, of which it may have some of the same names."""
+    """Refuse the folder of a run that fitted other models: it may have models of the same names."""
     if not holds_run(folder):
         return
     models = (folder / MODELS).resolve()
@@ -102,7 +102,7 @@ def _model_names(names: Sequence[str]) -> list[str]:
         raise ParameterError(f"points: expected distinct names, {quote_names(twice)} is of several")
     alike = Counter(map(str.lower, names))
     plain = [name.isascii() and is_plain(name.lower()) and alike[name.lower()] == 1 for name in names]
-    return [f"{name if own else file_name(name)}.model" for name, own in zip(names, plain, strict=True)]
+    return [f"{name if fits else file_name(name)}.model" for name, fits in zip(names, plain, strict=True)]
 
 
 def _differs(path: Path, content: bytes) -> bool:

@@ -28,9 +28,9 @@ class ScoreCriterion(Criterion):
         """Return the score."""
         return point.score
 
-    def gain(self, one: Point, other: Point) -> Difference:
+    def gain(self, point: Point, other: Point) -> Difference:
         """Return the difference of the scores."""
-        return self.paired.difference(one, other)
+        return self.paired.difference(point, other)
 
     def score_interval(self, point: Point) -> tuple[float, float]:
         """Return an interval that ends before the best value."""

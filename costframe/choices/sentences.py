@@ -87,6 +87,6 @@ def describe_few_rows(frontier: Choices, point: Point, classes: Mapping[Any, int
             f"would take about {number}."
         )
     if few := {label: count for label, count in (classes or {}).items() if count < FEW_OF_A_CLASS}:
-        label = min(few, key=lambda each: few[each])
+        label = min(few, key=lambda part: few[part])
         texts.append(f"Of class {shown(label)} there are only {format_count(few[label], 'row')} to estimate on.")
     return " ".join(texts) or None

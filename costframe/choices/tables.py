@@ -13,7 +13,7 @@ from costframe.choices.sentences import wording_of
 from costframe.study.path_points import choose_places
 from costframe.study.points import Point
 
-MOST_ROWS = 6  # of a table of the frontier
+_MOST_ROWS = 6  # of a table of the frontier
 
 
 def distinct_points(frontier: Choices) -> tuple[Point, ...]:
@@ -54,5 +54,5 @@ def rows_of_frontier(frontier: Choices, chosen: Point) -> list[Point]:
     shown = {frontier.best(), chosen, front[0]}
     places = [place for place, point in enumerate(front) if point in shown]
     cost, score = np.array([(point.cost, frontier.rank(point)[0]) for point in front]).T
-    further = choose_places(cost, score, places, MOST_ROWS - len(shown), frontier.full_cost)
+    further = choose_places(cost, score, places, _MOST_ROWS - len(shown), frontier.full_cost)
     return sorted(shown | {front[place] for place in further}, key=lambda point: (-point.cost, -point.score))

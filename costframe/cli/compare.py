@@ -23,6 +23,8 @@ from costframe.cli.reading import ReadingOptions
 from costframe.cli.results import Results
 from costframe.cli.screen import Screen
 from costframe.core.errors import CostframeError, ParameterError
+from costframe.datasets import Dataset
+from costframe.promises import Promise
 from costframe.study.algorithms import choose_algorithms
 from costframe.study.constant import fit_constant
 from costframe.study.division import Division
@@ -32,6 +34,7 @@ from costframe.study.fitted import StudyResult
 from costframe.study.run_folder import clear_run, hold_alone, holds_fits, holds_references_only, holds_run
 from costframe.study.score_choice import choose_score_of_study
 from costframe.training.console import output as make_console
+from costframe.training.library_scores import LibraryScore
 
 FILES = ("points.csv", "frontier.png", "frontier.svg", "report.html", "recommended.model")
 PATIENCE = 120.0  # seconds on a terminal
@@ -66,11 +69,7 @@ def compare(
     click.get_current_context().with_resource(hold_alone(output))
     _check_room(output, resume=resume, force=force)
     dataset = open_data(data, reading)
-    choose_algorithms(dataset.task, wanted, len(dataset.classes))
-    named = choose_score_of_study(dataset, score)
-    check_on_test(promises, dataset)
-    if cv:
-        Division.of_data(dataset, cv)  # it refuses a wrong number before an old run is cleared
+    named = _choose_score(dataset, wanted, score, promises, cv)
     print_broken_plugins()
     results = Results(dataset, budget, output, make_console())
     results.introduce()
@@ -112,6 +111,18 @@ def split_names(lists: Sequence[str]) -> list[str] | None:
     if lists and not names:
         raise ParameterError(f"--algorithms: expected names, separated by commas, got {','.join(lists)!r}")
     return names or None
+
+
+def _choose_score(
+    dataset: Dataset, algorithms: list[str] | None, score: str | None, promises: Sequence[Promise], cv: int | None
+) -> str | LibraryScore:
+    """Return the score; refuse what does not suit the data, and so before an old run is cleared."""
+    choose_algorithms(dataset.task, algorithms, len(dataset.classes))
+    chosen = choose_score_of_study(dataset, score)
+    check_on_test(promises, dataset)
+    if cv:
+        Division.of_data(dataset, cv)
+    return chosen
 
 
 def _check_room(output: Path, *, resume: bool, force: bool) -> None:

@@ -41,7 +41,7 @@ def fit(
     output: Path,
     force: bool,
 ) -> None:
-    """Fit an algorithm, save the chosen model, and print what it is worth and costs."""
+    """Fit an algorithm, save the chosen model, and print its score and its cost."""
     promises = read_promises(promised, confidence)
     _check_goal(promises, tradeoff, budget)
     check_fit([algorithm], reading.task, score)

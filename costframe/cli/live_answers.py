@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.prediction import Prediction
+from costframe.core.prices.limits import REASONS, UNAVAILABLE
 from costframe.core.terms.classes import both_classes
 from costframe.sources.logs import as_json
 
@@ -25,7 +26,7 @@ def record_of(end: Prediction | Exception) -> dict[str, Any]:
         return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end), "acquired": []}
     value = as_json(np.asarray(end.value).tolist())
     money = {"cost": end.cost, "failed_cost": end.failed_cost, "rounds": end.rounds}
-    degraded = bool(end.failures) or end.reason in {"unavailable", "deadline"}
+    degraded = bool(end.failures) or end.reason in {REASONS[UNAVAILABLE], "deadline"}
     ended = {"reason": end.reason, "error": None, "acquired": list(end.acquired)}
     return {"value": value, "label": end.label, **money, **ended} | ({"degraded": True} if degraded else {})
 

@@ -62,8 +62,8 @@ def features_of(dataset: Dataset, model: PricedModel, data: str) -> F8:
 
 
 def check_error_prices(
-    costs: CostModel, names: Sequence[str], rows: F8, first: int, unavailable: Iterable[str] = ()
+    costs: CostModel, names: Sequence[str], rows: F8, first: int, barred: Iterable[str] = ()
 ) -> None:
     """Refuse rows of a block, float64 (rows, d), in which a price of errors is none, by their number in the table."""
-    if costs.errors is not None and set(names).difference(unavailable).issuperset(costs.errors.columns):
+    if costs.errors is not None and set(names).difference(barred).issuperset(costs.errors.columns):
         costs.errors.check_rows(rows, names, "errors", first)

@@ -59,13 +59,10 @@ def predict(
     ending = _check_output(output, force=force)
     given = open_model(model, reading.costs).ended_by(until)
     if source is not None or keys is not None:
-        not_live = data is not None or reading.part is not None or keep or reading.missing
-        if source is None or keys is None or not_live:
+        of_table = data is not None or reading.part is not None or keep or reading.missing
+        if source is None or keys is None or of_table:
             raise click.UsageError("--source goes with --keys, and without DATA, --part, --keep and --missing")
-        if output == STANDARD_OUTPUT:
-            raise click.UsageError("--source needs a file as --output")
-        if log is not None and cluster is not None:
-            raise click.UsageError("--log goes without --cluster, whose rows end in other processes")
+        _check_live(output, log, cluster)
         terms = limits | {"deadline": deadline, "in_flight": in_flight}
         run = LiveRun(given, source, keys, output, terms, log, cluster, acquired, reading.allow_unknown)
         sys.exit(run.run(resume=resume, force=force))
@@ -81,6 +78,14 @@ def predict(
         lines = predictions.describe()
         where = "" if output == STANDARD_OUTPUT else f"\nwrote {printable(str(output))}"
         click.echo("\n".join(lines) + where, err=output == STANDARD_OUTPUT)
+
+
+def _check_live(output: Path, log: Path | None, cluster: str | None) -> None:
+    """Refuse outputs that rows of live sources do not have."""
+    if output == STANDARD_OUTPUT:
+        raise click.UsageError("--source needs a file as --output")
+    if log is not None and cluster is not None:
+        raise click.UsageError("--log goes without --cluster, whose rows end in other processes")
 
 
 def _check_output(output: Path, *, force: bool) -> str:
@@ -127,10 +132,13 @@ class _Predictions:
     def __attrs_post_init__(self) -> None:
         self.bought = np.zeros(self.model.fitted.n_features_in_, np.bool_)
 
+    @property
+    def _barred(self) -> tuple[str, ...]:
+        return tuple(self.limits.get("unavailable", ()))
+
     def columns(self, X: F8) -> dict[str, NDArray[Any]]:
         """Return the columns to write for some rows, float64 (rows, d), and count their costs."""
-        read, without = self.model.predictor.feature_names, self.limits.get("unavailable", ())
-        check_error_prices(self.model.prices, read, X, self.rows, without)
+        check_error_prices(self.model.prices, self.model.predictor.feature_names, X, self.rows, self._barred)
         report = self.model.fitted.cost(X, costs=self.model.prices, made=True, **self.limits)
         self.rows += len(X)
         self.cut += 0 if report.cut is None else int(report.cut.sum())
@@ -148,7 +156,7 @@ class _Predictions:
         assert values is not None  # noqa: S101 - routing is hard
         if self.model.fitted.kind == "classifier":
             classes = self.model.fitted.classes_
-            labels = self.model.predictor.decide(report.ends, X, self.model.prices, self.limits.get("unavailable", ()))
+            labels = self.model.predictor.decide(report.ends, X, self.model.prices, self._barred)
             probabilities = both_classes(values).T
             named = zip(classes.tolist(), probabilities, strict=True)
             return {"prediction": labels} | {f"probability_{label}": p for label, p in named}

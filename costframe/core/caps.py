@@ -48,23 +48,25 @@ def walk_under_limits(
     state = walk.begin(by_path, {}, limits.barred)
     walk.arrays(state)[2][: len(layout.used)] |= KNOWN
     begin = np.frombuffer(state, np.uint64)
-    found = CappedRows.empty(layout, len(X))
+    capped = CappedRows.empty(layout, len(X))
 
     def chunk(part: slice) -> None:
-        own, rows, waits = X[part], np.arange(part.stop - part.start), np.zeros(part.stop - part.start, np.int64)
-        opaque, called = np.zeros((len(own), layout.n_opaque)), np.zeros((len(own), layout.n_opaque), np.bool_)
+        values, rows, waits = X[part], np.arange(part.stop - part.start), np.zeros(part.stop - part.start, np.int64)
+        opaque, called = np.zeros((len(values), layout.n_opaque)), np.zeros((len(values), layout.n_opaque), np.bool_)
         while len(rows):
-            engine.walk_capped(own, rows, opaque, called, limit[part], begin, *walk.structs, waits, *found.rows(part))
+            engine.walk_capped(
+                values, rows, opaque, called, limit[part], begin, *walk.structs, waits, *capped.rows(part)
+            )
             rows = np.flatnonzero(waits)
             for use in np.unique(-1 - waits[rows]).tolist():
                 waiting = np.flatnonzero(waits == -1 - use)
                 learner = layout.opaque(use)
                 outputs = slice(int(layout.place[use]), int(layout.place[use]) + learner.width)
-                opaque[waiting, outputs] = learner(own[np.ix_(waiting, np.array(learner.features, np.int64))])
+                opaque[waiting, outputs] = learner(values[np.ix_(waiting, np.array(learner.features, np.int64))])
                 called[waiting, outputs] = True
 
     over_chunks(chunk, len(X), n_jobs)
-    return found
+    return capped
 
 
 def fit_fallbacks(tree: StageModel, rows: FallbackRows, cost: Callable[[F8, CostModel], F8]) -> Fallbacks:
@@ -88,9 +90,9 @@ def _without_maps(tree: StageModel, X: F8, weight: F8, final: F8, exits: I8) -> 
     ends = _on_path(tree)
     for number, stage in enumerate(tree.stages):
         slope[number] = isinstance(stage, Answer)
-        here = ends[number][exits]
-        target = final_scores_at(tree, number, final, exits)[here]
-        target, mass = target[ok := (np.abs(target) < _LARGEST).all(axis=1)], weight[here][ok]
+        ending = ends[number][exits]
+        target = final_scores_at(tree, number, final, exits)[ending]
+        target, mass = target[ok := (np.abs(target) < _LARGEST).all(axis=1)], weight[ending][ok]
         if mass.sum() > 0:
             low[number], high[number] = target.min(axis=0), target.max(axis=0)
             link = link_of(tree, number)
@@ -152,8 +154,8 @@ def _cut_rows(tree: StageModel, X: F8, cost: Callable[[F8, CostModel], F8]) -> t
     caps = paid.max(initial=0.0) * spread**2  # more of the small ones
     prices = model.select(tree.feature_names)
     walked = walk_under_limits(tree, prices, Limits(), X[rows], by_path=True, n_jobs=1, caps=caps)
-    found = np.flatnonzero(walked.cut)
-    return walked.rows(found), rows[found]
+    cut = np.flatnonzero(walked.cut)
+    return walked.rows(cut), rows[cut]
 
 
 def _fit_map(link: str, hats: F8, base: F8, gap: F8, route: F8, target: F8, weight: F8) -> tuple[F8, F8, F8]:
@@ -178,13 +180,13 @@ def _fit_map(link: str, hats: F8, base: F8, gap: F8, route: F8, target: F8, weig
         by_gap = off * gap
         if n_slopes < n_outputs:
             by_gap = by_gap.sum(axis=1, keepdims=True)
-        gradient = np.concatenate([(hats.T @ each).ravel() for each in (off, by_gap, off * route)])
+        gradient = np.concatenate([(hats.T @ basis).ravel() for basis in (off, by_gap, off * route)])
         total = float((weight * _potential(link, scores) - weight * (scores * wanted)).sum())
         return total + 0.5 * PRIOR * float(flat @ flat), gradient + PRIOR * flat
 
     size = int(cuts[-1]) + n_knots * n_outputs
-    found = minimize(loss, np.zeros(size), jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS})
-    offset, slope, carry = parts(found.x)
+    fitted = minimize(loss, np.zeros(size), jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS})
+    offset, slope, carry = parts(fitted.x)
     return offset, slope, carry
 
 
@@ -201,7 +203,7 @@ def _potential(link: str, scores: F8) -> F8:
 
 def _hats(share: F8) -> F8:
     """Return the weight of each knot for each row, as in `Fallbacks.scores`: float64 (rows, J)."""
-    return np.stack([np.interp(share, KNOTS, one) for one in np.eye(len(KNOTS))], axis=1)
+    return np.stack([np.interp(share, KNOTS, indicator) for indicator in np.eye(len(KNOTS))], axis=1)
 
 
 def _fit_maps(tree: StageModel, cut: CappedRows, final: F8, exits: I8, weight: F8) -> Fallbacks:

@@ -84,9 +84,9 @@ def check_name_list(
     if names is None:
         what = " in order, not a set" if isinstance(values, AbstractSet) else ""
         raise error(f"{name}: expected a list of names{what}, got {shown(values)}")
-    for one in names:
-        if not isinstance(one, str):
-            raise error(f"{name}: expected names that are texts, got {shown(one)}")
+    for entry in names:
+        if not isinstance(entry, str):
+            raise error(f"{name}: expected names that are texts, got {shown(entry)}")
     return tuple(map(str, names))  # also texts of NumPy
 
 

@@ -74,8 +74,8 @@ def _row(tag: str, cells: Sequence[str], *, bold: bool = False) -> str:
     sides, weight = ["left", *["right"] * (len(cells) - 1)], ";font-weight:bold" * bold
     scope = ' scope="col"' * (tag == "th")
     made = [
-        f'<{tag}{scope} style="{_CELL};text-align:{side}{weight}">{_text(each)}</{tag}>'
-        for side, each in zip(sides, cells, strict=True)
+        f'<{tag}{scope} style="{_CELL};text-align:{side}{weight}">{_text(cell)}</{tag}>'
+        for side, cell in zip(sides, cells, strict=True)
     ]
     return f"<tr>{''.join(made)}</tr>"
 

@@ -127,7 +127,7 @@ class Problems:
 
 def printable(text: str) -> str:
     """Return a text for a terminal: letters that control it, turn its direction or are invisible become escapes."""
-    return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def shown(value: Any) -> str:
@@ -179,8 +179,8 @@ def name_reading_errors(file: str | Path) -> Iterator[None]:
     except DataError as error:
         raise error if str(error).startswith(f"{file}: ") else DataError(f"{file}: {error}") from error
     except OSError as error:
-        lost = isinstance(error, FileNotFoundError)
-        reason = error.strerror or (f"{' '.join(str(error).split()):.200}" if lost else "not a whole file")
+        is_missing = isinstance(error, FileNotFoundError)
+        reason = error.strerror or (f"{' '.join(str(error).split()):.200}" if is_missing else "not a whole file")
         raise DataError(f"{file}: cannot be read: {reason}") from error
     except (pa.ArrowException, ValueError) as error:
         reason = " ".join(str(error).split())

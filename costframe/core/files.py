@@ -98,15 +98,15 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
 
 def write_folder(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     """Write files into a folder, made if it is missing, all or none; return their paths."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     paths = {folder / name: content for name, content in contents.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_together(paths)
     except BaseException:
-        for each in missing:
+        for parent in missing:
             with contextlib.suppress(OSError):  # another process has put files there
-                each.rmdir()
+                parent.rmdir()
         raise
     return list(paths)
 

@@ -13,7 +13,7 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.stages.run_stages import LeftOutputs, MeanOutputs
+from costframe.core.stages.run_stages import LeftOutputs, MeanOutputs, mean_outputs
 from costframe.core.stages.stages import Answer
 
 Weights = Mapping[int, F8]  # of outputs (C, K), by learner
@@ -24,29 +24,35 @@ Gains = Mapping[tuple[int, ...], float]  # by the columns that a test of a tree,
 
 
 def gains_of_answers(
-    bank: WeakLearnerBank, answers: Mapping[int, Answer], exits: I8, rows: FallbackRows, expected: MeanOutputs
+    bank: WeakLearnerBank,
+    answers: Mapping[int, Answer],
+    exits: I8,
+    rows: FallbackRows,
+    expected: MeanOutputs | None = None,
 ) -> Gains:
     """Return the gains on rows, given the answers by exit, and the exits of rows, int64 (rows,).
 
     The gain of a test of a tree is the square of the change of the tree's expected output there, summed over rows and
     outputs; that of a column or opaque learner, the square of the difference of its output and the expected one.
+    Expected outputs are means over the rows by default.
     """
+    expected = mean_outputs(bank, rows.X, rows.weight) if expected is None else expected
     n_features = len(bank.feature_names)
     sums = np.zeros(n_features + len(bank.opaques))
     with np.errstate(over="ignore", invalid="ignore"):
         for number in np.unique(exits).tolist():
-            here, answer = exits == number, _as_shown(answers[number])
+            ended, answer = exits == number, _as_shown(answers[number])
             first = np.cumsum([0, *bank.widths[answer.learners]])
             weights = [answer.weights[a:b] for a, b in pairwise(first)]
             of_learner = {int(t): w for t, w in zip(answer.learners, weights, strict=True) if w.any()}
             trees = {t: w for t, w in of_learner.items() if bank.kind[t] == TREE}
-            _add_trees(bank, trees, expected, rows.X[here], rows.weight[here], sums)
-            _add_others(bank, of_learner, expected, rows.X[here], rows.weight[here], sums)
+            _add_trees(bank, trees, expected, rows.X[ended], rows.weight[ended], sums)
+            _add_others(bank, of_learner, expected, rows.X[ended], rows.weight[ended], sums)
     parts = [*((f,) for f in range(n_features)), *(learner.features for learner in bank.opaques)]
-    found: dict[tuple[int, ...], float] = {}
+    gains: dict[tuple[int, ...], float] = {}
     for part, gain in zip(parts, sums.tolist(), strict=True):
-        found[part] = found.get(part, 0.0) + gain
-    return found
+        gains[part] = gains.get(part, 0.0) + gain
+    return gains
 
 
 def gain_shares(gains: Gains, n_features: int) -> F8:
@@ -132,7 +138,7 @@ def _add_others(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs, 
 
 def _weigh(values: F8, weights: F8) -> F8:
     """Return values, float64 (rows, C), times weights, float64 (C, K), without the values of zero weights."""
-    found = np.zeros((len(values), weights.shape[1]))
+    totals = np.zeros((len(values), weights.shape[1]))
     for c, k in np.argwhere(weights):
-        found[:, k] += weights[c, k] * values[:, c]
-    return found
+        totals[:, k] += weights[c, k] * values[:, c]
+    return totals

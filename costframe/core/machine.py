@@ -146,7 +146,7 @@ def _submit(function: Callable[[], None], size: int, count: int, helpers: list[F
         if size not in _pools:
             _pools[size] = ThreadPoolExecutor(size, thread_name_prefix="costframe"), []
         pool, busy = _pools[size]
-        busy[:] = [each for each in busy if not each.done()]
+        busy[:] = [future for future in busy if not future.done()]
         while len(helpers) < count and len(busy) < size:
             helpers.append(pool.submit(function))
             busy.append(helpers[-1])

@@ -45,6 +45,7 @@ def _number(decimal: str) -> re.Pattern[str]:
     return re.compile(rf"{_SIGN}(?:{group}|(?:\d+(?:{d}\d*)?|{d}\d+)(?:[eE][+-]?\d+)?|{_WORDS})", re.ASCII)
 
 
+# Stands below the function that makes it.
 _NUMBER = {decimal: _number(decimal) for decimal in _OTHER}
 
 
@@ -89,11 +90,11 @@ class Spelling:
     def plain(self, text: str) -> str | None:
         """Return a number as Python spells it; None of a text that is none, or that may be two."""
         text = text.strip()
-        if (found := _NUMBER[self.decimal].fullmatch(text)) is None:
+        if (match := _NUMBER[self.decimal].fullmatch(text)) is None:
             return None
         if self.unclear and (either := _EITHER.fullmatch(text)) and either.group(1) in self.unclear:
             return None
-        sign = found.group("sign")
+        sign = match.group("sign")
         text = text.replace(sign, "") if sign else text
         return text.replace(self.decimal, ".").replace(_MINUS, "-")
 
@@ -109,18 +110,18 @@ class Spelling:
         if self.decimal == "." and "," in self.unclear and _LIST.fullmatch(text):
             return f"{shown(text)} may be {text.replace(',', '.')} or a list; write {text.replace(',', '.')}"
         if _NUMBER[_OTHER[self.decimal]].fullmatch(text):
-            own, other = _SIGNS[self.decimal], _SIGNS[_OTHER[self.decimal]]
-            return f"{shown(text)} has {other}, where others have {own}; write numbers with one decimal sign"
+            own_sign, other = _SIGNS[self.decimal], _SIGNS[_OTHER[self.decimal]]
+            return f"{shown(text)} has {other}, where others have {own_sign}; write numbers with one decimal sign"
         return _why_odd(text)
 
 
 def _why_odd(text: str) -> str | None:
     """Return why a number with something around it is not read, and what to write; None for other texts."""
-    if (found := _BEHIND.fullmatch(text)) and is_numeral(found.group(1)):
-        return f"{shown(text)} has its minus behind, as SAP writes it; write -{found.group(1)}"
-    if (found := _ACCOUNTING.fullmatch(text)) and is_numeral(found.group(1)):
-        return f"{shown(text)} is a negative amount in accounting; write -{found.group(1)}"
-    if (found := _UNIT.fullmatch(text)) and is_numeral(found.group(2)):
+    if (match := _BEHIND.fullmatch(text)) and is_numeral(match.group(1)):
+        return f"{shown(text)} has its minus behind, as SAP writes it; write -{match.group(1)}"
+    if (match := _ACCOUNTING.fullmatch(text)) and is_numeral(match.group(1)):
+        return f"{shown(text)} is a negative amount in accounting; write -{match.group(1)}"
+    if (match := _UNIT.fullmatch(text)) and is_numeral(match.group(2)):
         return f"amounts such as {shown(text)} are no numbers; write numbers without signs"
     return None if (plain := _plainly(text)) is None else f"{shown(text)} is no plain number; write {plain}"
 
@@ -131,7 +132,7 @@ def _plainly(text: str) -> str | None:
         return text.replace(",", "")
     if _FORTRAN.fullmatch(text):
         return text.upper().replace("D", "E")
-    ascii_digits = "".join(str(int(one)) if one.isdecimal() else one for one in text).translate(_FOREIGN)
+    ascii_digits = "".join(str(int(letter)) if letter.isdecimal() else letter for letter in text).translate(_FOREIGN)
     plain = ascii_digits if "_" not in text else text.replace("_", "")
     return plain if plain != text and is_numeral(plain) else None
 
@@ -164,9 +165,9 @@ class Evidence:
     def add(self, texts: Collection[str]) -> None:
         """Take the different texts of a column, which tell something if at least half of them are numbers."""
         signed = [text for text in map(str.strip, texts) if not (text.isascii() and text.isdigit())]
-        found = [(text, fitting) for text in signed if (fitting := _fitting(text))]
-        if 2 * (len(texts) - len(signed) + len(found)) >= len(texts):
-            for text, fitting in found:
+        readable = [(text, fitting) for text in signed if (fitting := _fitting(text))]
+        if 2 * (len(texts) - len(signed) + len(readable)) >= len(texts):
+            for text, fitting in readable:
                 self._take(text, fitting)
 
     def _take(self, text: str, fitting: list[str]) -> None:

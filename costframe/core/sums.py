@@ -102,9 +102,9 @@ def sum_over_rows(values: F8, weight: F8 | None = None) -> F8:
 
 def product(left: F8, weights: F8) -> F8:
     """Return left @ weights, (n, M) for (n, C) and (C, M); a row's numbers depend on no other row."""
-    found = np.empty((len(left), weights.shape[1]))
-    engine.score_rows(np.ascontiguousarray(left), np.ascontiguousarray(weights.T), found)
-    return found
+    products = np.empty((len(left), weights.shape[1]))
+    engine.score_rows(np.ascontiguousarray(left), np.ascontiguousarray(weights.T), products)
+    return products
 
 
 def coarse(values: F8) -> F8:

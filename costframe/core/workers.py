@@ -23,7 +23,7 @@ from costframe.core.arrays import F8
 from costframe.core.errors import WorkersError
 from costframe.engine import constants
 
-Operation = int
+Reduction = int
 SUM, MAX, SUM_OF_DOUBLES = constants("add_words_up", "take_largest", "add_doubles_up")
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Workers(ABC):
     _error: BaseException | None = None
 
     @abstractmethod
-    def _combine(self, values: NDArray[Any], operation: Operation) -> NDArray[Any]:
+    def _combine(self, values: NDArray[Any], operation: Reduction) -> NDArray[Any]:
         """Combine equal arrays (n,) of all workers, int64, or float64 for SUM_OF_DOUBLES; every worker gets the result.
 
         A WorkersError says that a worker has ended, or does not answer in time.
@@ -61,9 +61,9 @@ class Workers(ABC):
         """Add up a count of each worker."""
         return int(self.sum(np.array([count], np.int64))[0])
 
-    def any(self, found: Any) -> bool:
+    def any(self, flags: Any) -> bool:
         """Return whether it is true on any worker."""
-        return self.count_all(int(np.any(found))) > 0
+        return self.count_all(int(np.any(flags))) > 0
 
     def largest(self, value: float) -> float:
         """Return the largest of the workers' numbers >= 0, or NaN if one has NaN."""
@@ -98,7 +98,7 @@ class Workers(ABC):
         if self.count == 1:
             return 0
 
-        def combine(operation: Operation, first: int, count: int) -> int:
+        def combine(operation: Reduction, first: int, count: int) -> int:
             if self._error is None:
                 try:
                     kind = ctypes.c_double if operation == SUM_OF_DOUBLES else ctypes.c_int64
@@ -111,7 +111,7 @@ class Workers(ABC):
         self._called = _SIGNATURE(combine)  # lives as long as the address
         return int(ctypes.cast(self._called, ctypes.c_void_p).value or 0)
 
-    def _apply(self, values: NDArray[Any], operation: Operation) -> NDArray[Any]:
+    def _apply(self, values: NDArray[Any], operation: Reduction) -> NDArray[Any]:
         if self.count == 1:
             return values.copy()
         self.check()
@@ -132,7 +132,7 @@ class _Alone(Workers):
 
     count, rank = 1, 0
 
-    def _combine(self, values: NDArray[Any], operation: Operation) -> NDArray[Any]:
+    def _combine(self, values: NDArray[Any], operation: Reduction) -> NDArray[Any]:
         del operation
         return values
 
@@ -140,4 +140,5 @@ class _Alone(Workers):
         return "ALONE"
 
 
+# Stands below its class.
 ALONE: Workers = _Alone()

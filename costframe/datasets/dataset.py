@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_choice, check_mapping, check_name_list, check_number
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, format_count, quote_names, shown
+from costframe.core.plugins.entries import TASKS
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.row_labels import check_nested, check_queries
@@ -19,8 +20,6 @@ from costframe.core.tables.rows import refuse_text
 from costframe.datasets.column_prices import order_prices, source_of
 from costframe.datasets.parts import PARTS, Kinds, check_parts, split_rows
 from costframe.records.made import find_made, read_mask
-
-TASKS = ("classification", "regression", "ranking")
 
 
 @frozen(eq=False)
@@ -197,16 +196,13 @@ class Dataset:
             knows; see docs/records.md.
         """
         rows, labels = _read_arrays(X, y, split, qid)
-        check_choice("task", task, TASKS)
+        check_choice("task", task, tuple(TASKS))
         check_number("seed", seed, whole=True)
         check_mapping("categorical", categorical)
         usual = tuple(f"x{i}" for i in range(rows.shape[1]))
         names = usual if feature_names is None else check_name_list("feature_names", feature_names, error=DataError)
         notes = check_name_list("notes", notes)
-        queries = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
-        numbers = None if groups is None else check_queries(groups, len(labels), "groups", "group")
-        if numbers is not None and queries is not None:
-            check_nested(queries, numbers, "groups")
+        queries, numbers = _number_units(qid, groups, len(labels))
         if split is None:
             kinds = Kinds(len(labels), labels if task == "classification" else None, queries, numbers)
             parts, remarks = split_rows(kinds, seed)
@@ -223,22 +219,9 @@ class Dataset:
         model = order_prices(CostModel.of(costs, names), names)
         remarks = [*notes, *remarks]
         return cls(
-            name,
-            rows,
-            labels,
-            names,
-            model,
-            task,
-            parts,
-            queries,
-            classes,
-            categorical or {},
-            tuple(remarks),
-            perfect_cost,
-            used,
-            groups=numbers,
-            made=mask,
-        )
+            name, rows, labels, names, model, task, parts, queries, classes, categorical or {}, tuple(remarks),
+            perfect_cost, used, groups=numbers, made=mask,
+        )  # fmt: skip
 
     def split_anew(self, seed: int) -> Dataset:
         """Return the same rows, split by another seed; refuse rows that came in parts."""
@@ -299,3 +282,12 @@ def _read_arrays(X: Any, y: Any, split: Any, qid: Any) -> tuple[F8, NDArray[Any]
         if values is not None and len(values) != len(rows):
             raise DataError(f"expected as many rows everywhere, got X {rows.shape} and {name} ({len(values)},)")
     return rows, np.asarray(y)
+
+
+def _number_units(qid: Any, groups: Any, n_rows: int) -> tuple[I8 | None, I8 | None]:
+    """Return the numbers of queries and of groups, int64 (n,), if there are any; refuse queries across groups."""
+    queries = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
+    numbers = None if groups is None else check_queries(groups, n_rows, "groups", "group")
+    if numbers is not None and queries is not None:
+        check_nested(queries, numbers, "groups")
+    return queries, numbers

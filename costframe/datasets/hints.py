@@ -1,4 +1,4 @@
-"""Hints for whoever writes the prices of a table: columns that may be known too late to be bought."""
+"""Hints for writers of the prices of a table: columns that may be known too late to be bought."""
 
 from __future__ import annotations
 

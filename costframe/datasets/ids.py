@@ -67,7 +67,7 @@ class IdColumn:
         return self.n_different < self.n_values
 
     def describe(self) -> str:
-        """Return what it is, as a text."""
+        """Describe the column in words."""
         if not self.repeats:
             return f"an id, a {self.kind} that differs in every row"
         return f"an id, {format_count(self.n_different, f'different {self.kind}')} in {self.n_values:,} rows"
@@ -81,7 +81,7 @@ def find_ids(table: Mapping[str, Any], names: Collection[str]) -> dict[str, IdCo
     """Return the columns among `names` of a table, pyarrow columns by name, that are ids, or may be."""
     ids = {}
     for name in names:
-        with contextlib.suppress(DataError):  # whoever reads the feature tells why it cannot be read
+        with contextlib.suppress(DataError):  # the reader of the feature says why it cannot be read
             if (column := describe_id(table[name], name)) is not None:
                 ids[name] = column
     return ids

@@ -44,7 +44,7 @@ class ModelRows:
         A `DataError` names a column that is missing or does not fit, or says that no row is in the part; at the end it
         names columns in which most rows have unknown labels, or no row has a value.
         """
-        path, names, found = self.file.path, self._check_names(), 0
+        path, names, n_rows = self.file.path, self._check_names(), 0
         read_by = self.feature_names if self.used is None else self.used
         coverage = {name: Coverage() for name in read_by if name in names}
         place = {name: f for f, name in enumerate(self.feature_names) if name in names}
@@ -71,11 +71,11 @@ class ModelRows:
                     if name in coverage:
                         strange = _unknown_labels(column, name, np.isnan(X[:, f]) & inside, self.categories)
                         coverage[name].add(X[inside, f], strange)
-            found += int(inside.sum())
+            n_rows += int(inside.sum())
             yield X[inside], {name: decode_column(columns[name].filter(pa.array(inside)), name) for name in self.keep}
         with name_file(path):
             refuse_texts(beside, spelling=self.file.spelling)
-        if not found:
+        if not n_rows:
             what = "expected rows, got none" if self.part is None else f"no row is in the part {self.part!r}"
             raise DataError(f"{path}: {what}")
         self._judge(coverage)
@@ -83,8 +83,8 @@ class ModelRows:
     def _judge(self, coverage: Mapping[str, Coverage]) -> None:
         """Tell what rows lack; refuse what most of them lack."""
         odd = {} if self.allow_unknown else odd_columns(coverage, self.reader, self.categories)
-        for name, each in coverage.items():
-            text = each.describe(self.reader, self.categories.get(name))
+        for name, coverage_of_column in coverage.items():
+            text = coverage_of_column.describe(self.reader, self.categories.get(name))
             if text is not None and name not in odd:
                 self.remark(f"{self.file.path.name}: column {name!r}: {text}")
         if odd:

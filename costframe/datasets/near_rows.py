@@ -153,10 +153,10 @@ class _Windows:
 
     def around(self, row: NDArray[np.float32]) -> I8:
         """Return the rows that are nearest to one in either column, each once."""
-        begins = []
+        starts = []
         for values, value in zip(self.values, row[:_FEWEST_COLUMNS], strict=True):
             begin = int(np.searchsorted(values, value)) - _WINDOW // 2
-            begins.append(min(max(begin, 0), len(values) - _WINDOW))
-        first, second = (order[begin : begin + _WINDOW] for order, begin in zip(self.orders, begins, strict=True))
-        place = self.place[second] - begins[0]
+            starts.append(min(max(begin, 0), len(values) - _WINDOW))
+        first, second = (order[begin : begin + _WINDOW] for order, begin in zip(self.orders, starts, strict=True))
+        place = self.place[second] - starts[0]
         return np.concatenate([first, second[(place < 0) | (place >= _WINDOW)]])

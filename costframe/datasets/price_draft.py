@@ -130,10 +130,7 @@ def draft_prices(
 
 def describe_open(file: Path) -> str | None:
     """Return a note about the placeholders left in a file of `PriceDraft.to_toml`; None if there are none."""
-    found = len(
-        re.findall(
-            rf"= (?:{PLACEHOLDER}|\{{ cost = {PLACEHOLDER}, .*\}}) +# {_TO_FILL_IN}\b", file.read_text("utf-8-sig")
-        )
-    )
-    left = f"{file.name}: {format_count(found, 'price')} marked '{_TO_FILL_IN}'"
-    return f"{left} {'is' if found == 1 else 'are'} still {PLACEHOLDER}" if found else None
+    pattern = rf"= (?:{PLACEHOLDER}|\{{ cost = {PLACEHOLDER}, .*\}}) +# {_TO_FILL_IN}\b"
+    n_open = len(re.findall(pattern, file.read_text("utf-8-sig")))
+    left = f"{file.name}: {format_count(n_open, 'price')} marked '{_TO_FILL_IN}'"
+    return f"{left} {'is' if n_open == 1 else 'are'} still {PLACEHOLDER}" if n_open else None

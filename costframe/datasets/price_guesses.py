@@ -63,7 +63,8 @@ def guess_groups(
                 for name in members:
                     del left[name]
 
-    take({split_name(group[0]) or group[0]: [one for one in group if one in left] for group in one_hot}, 2, "one-hot")
+    encoded = {split_name(group[0]) or group[0]: [column for column in group if column in left] for group in one_hot}
+    take(encoded, 2, "one-hot")
     take(_group(left, _without_statistics), 2, "statistics of one measurement,")
     take(_group(left, _prefix), _FEW_WITH_PREFIX, "names that begin alike,")
     return guesses

@@ -14,9 +14,9 @@ from attrs import evolve, field, frozen
 
 from costframe.core.checks import as_path, check_choice, check_flag, check_name_list, check_number
 from costframe.core.errors import CostframeError, DataError, ParameterError, Problems, quote_names, shown, suggestion
+from costframe.core.plugins.entries import TASKS
 from costframe.core.prices.costs import CostModel, FeaturePrice
 from costframe.datasets.column_prices import order_prices, read_empty_cells, source_of
-from costframe.datasets.dataset import TASKS
 from costframe.datasets.ids import IdColumn
 from costframe.datasets.parts import QID, SPLIT
 from costframe.datasets.price_draft import describe_open

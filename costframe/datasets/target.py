@@ -139,8 +139,8 @@ class Target:
         if not n_classes:
             sums = by_fold(self.y)
             mean = (sums.sum(axis=0) - sums + self.y.mean()) / (others + 1)
-            lost = np.bincount(self.fold, (self.y - mean[self.fold, bins]) ** 2) / np.bincount(self.fold)
-            return _as_text("R2", 1 - lost / self.y.var())
+            errors = np.bincount(self.fold, (self.y - mean[self.fold, bins]) ** 2) / np.bincount(self.fold)
+            return _as_text("R2", 1 - errors / self.y.var())
         scores = np.zeros(_FOLDS)
         asked = [1] if n_classes == 2 else range(n_classes)
         for k in asked:

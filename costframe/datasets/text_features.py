@@ -112,7 +112,7 @@ def count_texts(column: Any, name: str, spelling: Spelling = TYPED) -> Counter[s
     return Counter({value["values"]: value["counts"] for value in counted if spelling.plain(value["values"]) is None})
 
 
-def refuse_texts(found: Mapping[str, Counter[str]], more: str = "", spelling: Spelling = TYPED) -> None:
+def refuse_texts(texts_of: Mapping[str, Counter[str]], more: str = "", spelling: Spelling = TYPED) -> None:
     """Refuse texts in columns of numbers, with the number of each text by column; `more` names further ways out.
 
     Raises
@@ -122,14 +122,17 @@ def refuse_texts(found: Mapping[str, Counter[str]], more: str = "", spelling: Sp
         look like numbers why they are none in this spelling.
     """
     columns = [
-        f"column {name!r}: {line}" for name, texts in found.items() for line in _describe_odd(texts, spelling) if texts
+        f"column {name!r}: {line}"
+        for name, texts in texts_of.items()
+        for line in _describe_odd(texts, spelling)
+        if texts
     ]
     if not columns:
         return
     hidden = len(columns) - _MOST_LISTED
     rest = [f"and {format_count(hidden, 'more column', 'more columns')}"] if hidden > 0 else []
     ways = f"write numbers, or take texts for missing values with --missing TEXT (missing=[...] in Python){more}"
-    explained = not any(spelling.why_not(text) is None for texts in found.values() for text in texts)
+    explained = not any(spelling.why_not(text) is None for texts in texts_of.values() for text in texts)
     raise DataError("; ".join([*columns[:_MOST_LISTED], *rest, *([] if explained else [ways])]))
 
 

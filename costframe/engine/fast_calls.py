@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from ctypes import addressof, c_char
+from typing import Any, NoReturn
 
-from costframe.engine.signatures import (
-    DTYPES,
-    Parameter,
-    StructLayout,
-    address_of,
-    address_of_written,
-)
+from costframe.engine.signatures import DTYPES, Parameter, StructLayout, address_of
 
 
-def check_arguments(parameters: Sequence[Parameter], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that checks its arguments, and calls one of the library with what they are passed as."""
+def check_arguments(
+    parameters: Sequence[Parameter], function: Callable[..., Any], *, is_code: bool = False
+) -> Callable[..., Any]:
+    """Return a function that checks its arguments, and calls one of the library with what they are passed as.
+
+    One that returns a code raises a MemoryError where that is negative.
+    """
 
     def checked(*given: Any) -> Any:
         passed, known = list[Any](), dict[str, int]()
@@ -28,7 +28,14 @@ def check_arguments(parameters: Sequence[Parameter], function: Callable[..., Any
                 passed.append(value)
         return function(*passed)
 
-    return FastCall(parameters).compile({"function": function, "checked": checked})  # type: ignore[no-any-return]
+    scope: dict[str, Any] = {"function": function, "checked": checked, "refuse_code": refuse_code}
+    return FastCall(parameters).compile(scope, is_code=is_code)  # type: ignore[no-any-return]
+
+
+def refuse_code(code: int) -> NoReturn:
+    """Raise the error that a negative code tells."""
+    del code
+    raise MemoryError("the engine found too little memory")
 
 
 class FastCall:
@@ -47,7 +54,7 @@ class FastCall:
         self.known: dict[str, str] = {}  # expressions of sizes
         self.optional: list[tuple[str, str, int]] = []  # counts that may be zero, their sizes, how many they are more
         self.scope: dict[str, Any] = {f"dtype_{text}": dtype for text, dtype in DTYPES.items()}
-        self.scope |= {"address_of": address_of, "address_of_written": address_of_written}
+        self.scope |= {"address_of": address_of, "addressof": addressof, "item": c_char.from_buffer}
         for parameter in parameters:
             if parameter.sizes:
                 self._add_array(parameter)
@@ -72,7 +79,7 @@ class FastCall:
         counts = [f"{array.name}{axis}" for axis in range(len(array.sizes))]
         self.steps.append(f"{', '.join(counts)}, = {array.name}.shape")
         self.conditions.append(f"({' or '.join(f'{array.name}.dtype == dtype_{kind}' for kind in array.types)})")
-        self.passed.append(f"{'address_of_written' if array.written else 'address_of'}({array.name})")
+        self.passed.append(self._address(array.name, written=array.written))
         for count, (_, name, number, more, optional, less) in zip(counts, array.sizes, strict=True):
             if optional:
                 self.optional.append((count, name, more))
@@ -84,6 +91,12 @@ class FastCall:
                 self.passed.append(f"{count} - {less}" if less else count)
         if len(array.types) > 1:
             self.passed.append(f"{array.name}.itemsize")
+
+    @staticmethod
+    def _address(name: str, *, written: bool) -> str:
+        """Return the expression of `address_of`; of an array that is, or must be, writable, without a call of it."""
+        at_once = f"(addressof(item({name})) if {name}.size else 0)"
+        return at_once if written else f"({at_once} if {name}.flags.writeable else address_of({name}))"
 
     def _expect(self, count: str, name: str, more: int = 0) -> None:
         """Require a count to be as known, or let it tell the size."""
@@ -102,8 +115,8 @@ class FastCall:
         for count, name, more in self.optional:
             self.conditions.append(f"({count} == 0 or {count} - {more} == {self.known[name]} > 0)")
 
-    def compile(self, scope: dict[str, Any]) -> Any:
-        """Return the function, which uses what is in the scope."""
+    def compile(self, scope: dict[str, Any], *, is_code: bool = False) -> Any:
+        """Return the function, which uses what is in the scope; a negative code goes to `refuse_code`."""
         call = "function(*passed)"
         if self.struct:
             call = f"record(pack(*passed), {{{', '.join(self.sizes)}}}, ({self.names},))"
@@ -115,7 +128,8 @@ def call({self.names}):
         passed = ({"".join(f"{expression}, " for expression in self.passed)}) if usual else ()
     except (AttributeError, KeyError, TypeError, ValueError):
         usual = False
-    return {call} if usual else checked({self.names})
+    result = {call} if usual else checked({self.names})
+    return {"result if result >= 0 else refuse_code(result)" if is_code else "result"}
 """
         names = self.scope | scope
         exec(source, names)  # noqa: S102 - the source is made of signatures, which are a program's own

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from costframe.engine.fast_calls import check_arguments
+from costframe.engine.fast_calls import check_arguments, refuse_code
 from costframe.engine.signatures import SCALARS, Signature, StructLayout, read_parameters
 from costframe.engine.structs import Record, Struct
 
@@ -30,7 +30,7 @@ _NO_ENGINE = "the engine cannot be loaded, install costframe with pip"
 class Library:
     """A compiled library, whose functions it binds."""
 
-    module: str  # of Python, which has all structs by their names
+    module: str  # of Python, which has all structs and functions by their names
     level: str  # "base" or "avx2", or what the environment names
     file: Path
     compiled: ctypes.CDLL
@@ -75,14 +75,15 @@ class Library:
         function = self._find(name)
         function.argtypes = types
         function.restype = ctypes.c_int64 if returns == "code" else SCALARS.get(returns)
-        if returns == "code":
-            function.errcheck = _require_memory
         checking: Any = None
 
         def call(*given: Any) -> Any:
             nonlocal checking
             if checking is None:  # not while importing, which it would slow down
-                checking = check_arguments(parameters, function)
+                checking = check_arguments(parameters, function, is_code=returns == "code")
+                checking.__name__, checking.__doc__ = name, signature
+                if getattr(face := sys.modules.get(self.module), name, None) is call:
+                    setattr(face, name, checking)  # later calls need no detour
             return checking(*given)
 
         call.__name__ = call.__qualname__ = name
@@ -114,7 +115,7 @@ class Library:
             def step(state: bytes, supplied: bytes | None, _alive: object = records) -> tuple[bytes, int]:
                 after = copy(state)
                 count = function(pointers, after, supplied)
-                return after.raw, count if count >= 0 else _require_memory(count)
+                return after.raw, count if count >= 0 else refuse_code(count)
 
             return walk if walks else step
 
@@ -161,12 +162,6 @@ def _open(file: Path, refusal: str) -> ctypes.CDLL:
         return ctypes.CDLL(str(file))
     except OSError as error:
         raise ImportError(f"{file}: {refusal}: {error}") from error
-
-
-def _require_memory(code: int, *_: object) -> int:
-    if code < 0:
-        raise MemoryError("the engine found too little memory")
-    return code
 
 
 # Stands below its class.

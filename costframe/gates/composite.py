@@ -13,7 +13,7 @@ from costframe.core.arrays import B1, F8
 from costframe.core.cost.accounts import Account
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.stages.links import apply_link, squeeze
-from costframe.gates.curve import BOTH, CHEAP, EXPENSIVE, GateCurve, ModelOutputs, OperatingPoint
+from costframe.gates.curve import BOTH, EXPENSIVE, GateCurve, ModelOutputs, OperatingPoint
 from costframe.gates.pair import GatedPair
 from costframe.training.data import Rows, TrainingData
 
@@ -33,6 +33,18 @@ class ExpensiveModel:
     tree: StageTree
     train: ModelOutputs
     held: ModelOutputs
+
+    def behind(self, candidate: Candidate, data: TrainingData, held: Rows, n_jobs: int) -> ExpensiveModel:
+        """Make one expensive model of a candidate and this one behind it."""
+        pair, point, rows = candidate.pair, candidate.point, data.train
+        going = np.full(len(rows), point.kind == EXPENSIVE)
+        if point.kind == BOTH:
+            going = candidate.train.gate > point.threshold
+        accounts = pair.accounts(data.costs, rows.X, n_jobs)
+        train = _mix(candidate.train, going, rows, self.train, accounts, point.kind)
+        going = candidate.curve.goes_on(point)
+        on_held = _mix(candidate.held, going, held, self.held, candidate.accounts, point.kind)
+        return ExpensiveModel(pair.at(point, self.tree), train, on_held)
 
 
 @frozen(eq=False)
@@ -79,34 +91,10 @@ class Candidate:
     point: OperatingPoint
 
 
-def compose(pair: GatedPair, point: OperatingPoint, expensive: StageTree) -> StageTree:
-    """Return the model of a gate at an operating point."""
-    if point.kind == EXPENSIVE:
-        return expensive
-    if point.kind == CHEAP:
-        return pair.cheap_tree()
-    return pair.in_front_of(expensive, point.threshold)
-
-
 def mix_predictions(cheap: F8, expensive: F8, goes_on: B1) -> F8:
     """Return a composite's probabilities, (n,) or (n, M): of `expensive` for rows that go on, else of scores (n, K)."""
-    own = squeeze(apply_link("sigmoid" if cheap.shape[1] == 1 else "softmax", cheap))
-    return np.where(goes_on if own.ndim == 1 else goes_on[:, np.newaxis], expensive, own)
-
-
-def stack(
-    candidate: Candidate, expensive: ExpensiveModel, data: TrainingData, held: Rows, n_jobs: int
-) -> ExpensiveModel:
-    """Make one expensive model of a candidate and the expensive model behind it."""
-    pair, point, rows = candidate.pair, candidate.point, data.train
-    going = np.full(len(rows), point.kind == EXPENSIVE)
-    if point.kind == BOTH:
-        going = candidate.train.gate > point.threshold
-    accounts = pair.accounts(data.costs, rows.X, n_jobs)
-    train = _mix(candidate.train, going, rows, expensive.train, accounts, point.kind)
-    going = candidate.curve.goes_on(point)
-    on_held = _mix(candidate.held, going, held, expensive.held, candidate.accounts, point.kind)
-    return ExpensiveModel(compose(pair, point, expensive.tree), train, on_held)
+    predictions = squeeze(apply_link("sigmoid" if cheap.shape[1] == 1 else "softmax", cheap))
+    return np.where(goes_on if predictions.ndim == 1 else goes_on[:, np.newaxis], expensive, predictions)
 
 
 def _mix(

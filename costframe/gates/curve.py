@@ -17,6 +17,9 @@ SURE = 1e-6  # probabilities of the expensive model, and shares, are clipped to 
 _ALONE = {CHEAP: 2, EXPENSIVE: 3}  # columns of costs: below the gate, above it, and each model without a gate
 _ROUNDING = 1e-12
 _AROUND = (0.25, 1.0, 4.0)  # times the training tradeoff: the tradeoffs of a grid's points
+_LEVELS = 12
+_LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
+_HIGHEST = (1.0, 30.0)
 _SHARES = (0.03, 0.1, 0.25, 0.5, 0.75)  # of rows that go on, at a grid's points
 
 
@@ -33,6 +36,21 @@ class ModelOutputs:
         """Look up the labels' probabilities."""
         of_label = np.where(y == 1, proba, 1 - proba) if proba.ndim == 1 else proba[np.arange(len(y)), y]
         return cls(proba, np.asarray(-np.log(np.clip(of_label, SURE, 1 - SURE))), account)
+
+    def default_tradeoffs(self, rows: Rows, prices: PriceArrays) -> F8:
+        """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of this model.
+
+        At the largest, the cheapest feature with a price is hardly worth it.
+        """
+        share = np.bincount(rows.y, rows.weight) / rows.weight.sum()
+        share = share[share > 0]
+        cost = float(np.average(self.account.cost(prices), weights=rows.weight))
+        loss = float(-share @ np.log(share))
+        if not (cost > 0 and loss > 0):
+            return np.zeros(1)
+        each = prices.alone
+        high = np.clip(0.3 * cost / each[each > 0].min(initial=cost), *_HIGHEST)
+        return np.geomspace(high, _LOWEST, _LEVELS) * (loss / cost)
 
 
 @frozen
@@ -98,8 +116,8 @@ class GateCurve:
         prices: PriceArrays,
     ) -> GateCurve:
         """Sort the held-out rows and price all ways; `accounts` are those of the cheap model and of the gate."""
-        cheap, own = accounts
-        ways = (own | cheap, own | expensive.account, cheap, expensive.account)
+        cheap, gate_account = accounts
+        ways = (gate_account | cheap, gate_account | expensive.account, cheap, expensive.account)
         parts = [gate, rows.weight / rows.total_weight, cheap_loss, expensive.loss]
         parts += [way.cost(prices) for way in ways] + [way.batch(prices) / rows.total_weight for way in ways]
         table: F8 = np.stack(parts, axis=1)
@@ -125,13 +143,13 @@ class GateCurve:
 
     def best(self, tradeoff: float, full_share: float | None) -> OperatingPoint:
         """Return the point of least loss + tradeoff * cost, with at most this share going on, or without a gate."""
-        found = [self.without_gate(CHEAP)]
+        points = [self.without_gate(CHEAP)]
         if full_share in (None, 1):
-            found.append(self.without_gate(EXPENSIVE))
+            points.append(self.without_gate(EXPENSIVE))
         both = self.divide(tradeoff, full_share)
         if both is not None:
-            found.append(both)
-        return min(found, key=lambda point: point.total(tradeoff))
+            points.append(both)
+        return min(points, key=lambda point: point.total(tradeoff))
 
     def divide(self, tradeoff: float, full_share: float | None) -> OperatingPoint | None:
         """Return the best point with rows on both sides; None if all gate scores are equal or the share forbids it."""
@@ -154,15 +172,15 @@ class GateCurve:
             return None
         return self.at(self._between(int(possible[np.abs(above - share).argmin()])))
 
-    def points(self, own: OperatingPoint, tradeoff: float, full_share: float | None) -> Iterator[OperatingPoint]:
+    def points(self, chosen: OperatingPoint, tradeoff: float, full_share: float | None) -> Iterator[OperatingPoint]:
         """Yield a point, others within the share, and the cheap model alone; never the expensive one."""
-        found: list[OperatingPoint | None] = [own, self.without_gate(CHEAP)]
+        points: list[OperatingPoint | None] = [chosen, self.without_gate(CHEAP)]
         if self.gate[0] < self.gate[-1]:
-            found += [self.divide(tradeoff * times, full_share) for times in _AROUND]
+            points += [self.divide(tradeoff * times, full_share) for times in _AROUND]
             shares = [share for share in _SHARES if full_share is None or share <= full_share]
-            found += [self.divide_at_share(share, full_share) for share in shares]
+            points += [self.divide_at_share(share, full_share) for share in shares]
         yielded = set()
-        for point in found:
+        for point in points:
             if point is not None and point.kind != EXPENSIVE and (point.kind, point.threshold) not in yielded:
                 yielded.add((point.kind, point.threshold))
                 yield point

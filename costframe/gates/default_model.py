@@ -10,9 +10,10 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.training.data import Rows, TrainingData
 from costframe.training.dominated import dominated_duplicates
 from costframe.training.losses import loss_for
-from costframe.training.sampling import split_off
+from costframe.training.sampling import Sampling
+from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.boosting_run import boost_at_prices
-from costframe.trees.growing import bin_rows, tree_grower
+from costframe.trees.growing import tree_grower
 from costframe.trees.monitor import Monitor
 from costframe.trees.prices import NoPrices
 from costframe.trees.settings import TreeSettings
@@ -25,7 +26,7 @@ _PATIENCE = 30
 
 def fit_default(given: GivenModel, data: TrainingData, n_threads: int) -> FittedModel:
     """Boost trees without prices; held-out rows choose their number."""
-    trained, held = split_off(data)
+    trained, held = Sampling(data).split_off()
     _, n_rounds = boost_without_prices(trained.train, data, n_threads, None if held is data.train else held)
 
     def fit(rows: Rows) -> tuple[StageTree, StageTree]:
@@ -46,6 +47,6 @@ def boost_without_prices(
     # No tree splits on a column without values.
     read = evolve(rows, X=np.where(dominated_duplicates(rows.X, data.prices), np.nan, rows.X))
     monitor = None if held is None else Monitor(held, loss, data.prices, 0.0, _PATIENCE, "loss")
-    grow = tree_grower(rows, bin_rows(read, trees, data.categorical), trees)
+    grow = tree_grower(rows, BinnedData.of(read, trees, data.categorical), trees)
     ensemble, best = boost_at_prices(rows, loss, trees, grow, NoPrices(), monitor=monitor)
     return ensemble.finish(data.feature_names, best), best

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -18,17 +18,16 @@ from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
 from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.links import log_odds
 from costframe.core.tables.frames import is_dask
-from costframe.core.tables.partitions import by_partition
 from costframe.core.tables.row_labels import check_weights
+from costframe.gates.composite import ExpensiveModel
 from costframe.gates.default_model import fit_default
+from costframe.gates.held_rows import hold_out
 from costframe.training.cluster.fitting import fit_on_cluster
-from costframe.training.data import FitRows, TrainingData, Traits
+from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.model_path import DeferredPath
 from costframe.training.shell import restore_on_error
-from costframe.trees.scaling import check_sizes
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
@@ -162,17 +161,11 @@ class GatedClassifier(CostAwareClassifier):
     ) -> DeferredPath:  # fmt: skip
         """Train the grid on checked data with validation rows, and check its other arguments."""
 
-    @by_partition
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
-    ) -> F8:
-        """Return scores: float64 (rows,), log odds for two classes, else (rows, K)."""
-        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **of_plan)
+    @property
+    def _scores_are_chances(self) -> bool:
+        """Whether an expensive model answers alone, with probabilities."""
         tree = behind_preparation(self.predictor_)
-        if not isinstance(tree, StageTree) or tree.links != ("identity",):
-            return scores
-        # An expensive model alone answers with probabilities.
-        return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
+        return isinstance(tree, StageTree) and tree.links == ("identity",)
 
     def _find(self, data: TrainingData, n_threads: int, proba: F8 | None) -> FittedModel:
         """Find the expensive model, and its probabilities of all rows."""
@@ -185,11 +178,17 @@ class GatedClassifier(CostAwareClassifier):
         self.expensive_predictor_ = self._of_columns(fitted.tree, data.costs)
         return fitted
 
+    def _hold_out(
+        self, data: TrainingData, n_threads: int, proba: F8 | None, *, paper: bool
+    ) -> tuple[TrainingData, Rows, ExpensiveModel]:
+        """Find the expensive model; return the data to train on, held-out rows, and the model on both."""
+        return hold_out(data, self._find(data, n_threads, proba), n_threads, paper=paper)
+
     def _check_expensive(self, data: TrainingData) -> None:
         """Refuse a pair that is none, and labels and weights that are too large or too small."""
-        check_sizes(data.train)
+        data.train.check_sizes()
         if data.valid is not None:
-            check_sizes(data.valid, "_val")
+            data.valid.check_sizes("_val")
         if isinstance(self.expensive, tuple) and (len(self.expensive) != 2 or self.expensive[0] is None):
             raise ParameterError(
                 f"expensive: expected a model, or a model and its features, got {shown(self.expensive)}"

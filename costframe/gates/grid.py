@@ -1,4 +1,4 @@
-"""The points of a grid of gates: one operating point a tradeoff, and the tradeoffs to try."""
+"""The points of a grid of gates: one operating point a tradeoff."""
 
 from __future__ import annotations
 
@@ -12,17 +12,11 @@ from attrs import define, field
 from costframe.core.arrays import F8
 from costframe.core.checks import as_items, check_number
 from costframe.core.errors import ParameterError, shown
-from costframe.core.prices.price_arrays import PriceArrays
-from costframe.gates.composite import Candidate, ExpensiveModel, compose, mix_predictions
-from costframe.gates.curve import ModelOutputs
+from costframe.gates.composite import Candidate, ExpensiveModel, mix_predictions
 from costframe.training.data import Rows, TrainingData
 from costframe.training.model_path import PathCollector
 from costframe.training.path_point import PathPoint
 from costframe.trees.monitor import HeldOutPredictions, Predicted
-
-_LEVELS = 12
-_LOWEST = 0.02  # of the tradeoffs, in units of the constant's loss per cost of the expensive model
-_HIGHEST = (1.0, 30.0)
 
 
 @define(eq=False)
@@ -66,27 +60,11 @@ class GatePoints:
             mixed = mix_predictions(candidate.held.cheap, expensive.held.proba, going)
             score = self.score_of(mixed, point.loss)
             measured = PathPoint(len(candidate.pair.bank), tradeoff, point.loss, point.cost, score, key=full_share)
-            self.models.add(measured, partial(compose, candidate.pair, point, expensive.tree))
+            self.models.add(measured, partial(candidate.pair.at, point, expensive.tree))
 
     def score_of(self, predictions: F8, loss: float) -> float:
         """Return the score of predictions of the held-out rows with this loss."""
         return -loss if self.score is None else self.score(HeldOutPredictions(self.held, predictions))
-
-
-def default_tradeoffs(held: Rows, expensive: ModelOutputs, prices: PriceArrays) -> F8:
-    """Return descending tradeoffs, geometric, in units of the best constant's loss per cost of the expensive model.
-
-    At the largest, the cheapest feature with a price is hardly worth it.
-    """
-    share = np.bincount(held.y, held.weight) / held.weight.sum()
-    share = share[share > 0]
-    cost = float(np.average(expensive.account.cost(prices), weights=held.weight))
-    loss = float(-share @ np.log(share))
-    if not (cost > 0 and loss > 0):
-        return np.zeros(1)
-    each = prices.alone
-    high = np.clip(0.3 * cost / each[each > 0].min(initial=cost), *_HIGHEST)
-    return np.geomspace(high, _LOWEST, _LEVELS) * (loss / cost)
 
 
 def read_tradeoffs(tradeoffs: Any) -> F8 | None:

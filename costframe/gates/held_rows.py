@@ -10,7 +10,7 @@ from costframe.core.cost.accounts import Account
 from costframe.gates.composite import ExpensiveModel
 from costframe.gates.curve import ModelOutputs
 from costframe.training.data import Rows, TrainingData
-from costframe.training.sampling import held_out
+from costframe.training.sampling import Sampling
 
 
 def hold_out(
@@ -23,7 +23,7 @@ def hold_out(
     tree, proba = fitted.tree, fitted.proba
     rows, held, held_proba = data.train, data.valid, fitted.proba_val
     if held is None or held_proba is None:
-        out = None if paper else held_out(data)
+        out = None if paper else Sampling(data).held_out()
         held, held_proba = (rows, proba) if out is None else (rows.take(out), proba[out])
         if out is not None:
             rows, proba = rows.take(~out), proba[~out]

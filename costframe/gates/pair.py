@@ -11,6 +11,7 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.stages import Answer, Route, renumber_stage
+from costframe.gates.curve import CHEAP, EXPENSIVE, OperatingPoint
 
 STEEPNESS = 1.0  # soft routing sends a row on with probability sigma(g), as in training
 
@@ -43,13 +44,13 @@ class GatedPair:
         answer = cls._only_answer(cheap)
         if gate is None:
             return cls(cheap.bank, answer.weights, answer.intercept, np.zeros(len(cheap.bank)), 0.0)
-        own, (n_cheap, n_gate) = cls._only_answer(gate), (len(cheap.bank), len(gate.bank))
+        gating, (n_cheap, n_gate) = cls._only_answer(gate), (len(cheap.bank), len(gate.bank))
         return cls(
             WeakLearnerBank.concatenate([cheap.bank, gate.bank]),
             np.vstack([answer.weights, np.zeros((n_gate, len(answer.intercept)))]),
             answer.intercept,
-            np.append(np.zeros(n_cheap), own.weights[:, 0]),
-            float(own.intercept[0]),
+            np.append(np.zeros(n_cheap), gating.weights[:, 0]),
+            float(gating.intercept[0]),
         )
 
     @staticmethod
@@ -97,3 +98,9 @@ class GatedPair:
         used = np.flatnonzero((self.cheap != 0).any(axis=1))
         link = "sigmoid" if self.cheap.shape[1] == 1 else "softmax"
         return Answer(used, self.cheap[used], self.cheap_intercept, link)
+
+    def at(self, point: OperatingPoint, expensive: StageTree) -> StageTree:
+        """Return the model at an operating point: both in front of an expensive model, or one of the two alone."""
+        if point.kind == EXPENSIVE:
+            return expensive
+        return self.cheap_tree() if point.kind == CHEAP else self.in_front_of(expensive, point.threshold)

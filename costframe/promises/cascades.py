@@ -36,8 +36,8 @@ def can_follow(predictor: Any, cheap: StageTree) -> bool:
     if any(isinstance(stage, Answer) and (stage.is_alone or stage.link == "ranked") for stage in predictor.stages):
         return False
     alike = ("feature_names", "categories", "costs")
-    one, other = (np.asarray(each.classes) for each in (predictor, cheap))
-    return all(getattr(predictor, name) == getattr(cheap, name) for name in alike) and np.array_equal(one, other)
+    labels, other = (np.asarray(model.classes) for model in (predictor, cheap))
+    return all(getattr(predictor, name) == getattr(cheap, name) for name in alike) and np.array_equal(labels, other)
 
 
 def cascade(cheap: StageTree, safe: StageTree, doubt: float) -> StageTree:

@@ -116,7 +116,7 @@ def certify_cheapest(
 
 
 def safety_of(losses: Sequence[Losses]) -> float:
-    """Return by how many standard errors losses are below their limits, of that promise of which it is least."""
+    """Return the least distance of the losses of promises below their limits, in standard errors."""
     return min(loss.margin for loss in losses)
 
 

@@ -52,8 +52,8 @@ class Losses:
     @property
     def variance(self) -> float:
         """Variance of the values, as if one draw more had been as far off as counts at the limit are."""
-        n, far = len(self.values), max(self.limit * (1 - self.limit), 0.0)
-        return (n * float(self.values.var()) + far) / (n + 1) if n else far
+        n, bernoulli = len(self.values), max(self.limit * (1 - self.limit), 0.0)
+        return (n * float(self.values.var()) + bernoulli) / (n + 1) if n else bernoulli
 
     def p_value(self, delta: float, limit: float | None = None, *, variance: float | None = None) -> float:
         """Return the p-value of a mean above the limit; `variance`, as other draws tell it, makes better bets."""
@@ -150,11 +150,11 @@ def _of_rows(promise: Promise, answers: Answers, sample: Sample) -> tuple[F8, B1
 
 def _given_loss(promise: Promise, answers: Answers, sample: Sample) -> F8:
     assert promise.loss is not None  # noqa: S101
-    found = promise.loss(sample.labels, answers.labels)
+    given = promise.loss(sample.labels, answers.labels)
     try:
-        values = np.asarray(found, np.float64)
+        values = np.asarray(given, np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"{promise.measure}: expected a number for each row, got {shown(found)}") from None
+        raise ParameterError(f"{promise.measure}: expected a number for each row, got {shown(given)}") from None
     if values.shape != (len(sample),):
         raise ParameterError(f"{promise.measure}: expected a loss for each of {len(sample)} rows, got {values.shape}")
     return values

@@ -32,9 +32,9 @@ def foresee(losses: Sequence[Losses], planned: int, ahead: int, delta: float) ->
 
     values = np.zeros((len(losses), planned))
     about = np.zeros((len(losses), planned))
-    for place, each in enumerate(losses):
-        values[place, each.draws], about[place, each.draws] = each.values, 1.0
-    counts, limits = about.sum(axis=1), np.array([each.limit for each in losses])
+    for place, losses_of_promise in enumerate(losses):
+        values[place, losses_of_promise.draws], about[place, losses_of_promise.draws] = losses_of_promise.values, 1.0
+    counts, limits = about.sum(axis=1), np.array([losses_of_promise.limit for losses_of_promise in losses])
     mean = (values.sum(axis=1) + 0.5) / (counts + 1)  # as if half an error more had been seen
     influence = (values - mean[:, None]) * about / np.maximum(counts, 1)[:, None]
     r = np.random.default_rng(_SEED)
@@ -46,7 +46,7 @@ def foresee(losses: Sequence[Losses], planned: int, ahead: int, delta: float) ->
         sizes = np.arange(int(n.max()) + 1)
         few = np.asarray(binom.ppf(delta, sizes, min(max(float(limits[0]), 0.0), 1.0)))
         return np.asarray(np.round(seen * n) < few[n.astype(np.int64)])
-    spread = np.array([each.variance for each in losses])
+    spread = np.array([losses_of_promise.variance for losses_of_promise in losses])
     return np.asarray((seen + norm.isf(delta) * np.sqrt(spread / np.maximum(n, 1)) <= limits) & (n > 0))
 
 
@@ -69,7 +69,7 @@ def improve_order(order: Sequence[int], certified: B1, cost: F8) -> list[int]:
         shorter = [[*best[:place], *best[place + 1 :]] for place in range(1, len(best))]
         longer = _with_one_more(best, certified, cost)
         changes = [*shorter, longer] if sure[longer[0]] >= sure[best[0]] else [best, *shorter]
-        expected = [_expected_cost(each, certified, cost) for each in changes]
+        expected = [_expected_cost(change, certified, cost) for change in changes]
         if min(expected) >= least * (1 - _GAIN):
             return best
         least = min(expected)
@@ -87,14 +87,14 @@ def _with_one_more(order: list[int], certified: B1, cost: F8) -> list[int]:
     saved = np.zeros(len(cost))
     places = np.searchsorted(-cost[order], -cost)
     for place in np.unique(places):
-        here = np.flatnonzero(places == place)
+        ending = np.flatnonzero(places == place)
         before = passed[:, place - 1] if place else np.ones(len(paid), np.bool_)
         otherwise = cost[order[place - 1]] if place else cost.max()
         onward = passed[:, place] if place < len(order) else np.zeros(len(paid), np.bool_)
-        seen = certified[:, here].astype(np.float64)
+        seen = certified[:, ending].astype(np.float64)
         with_it = np.where(onward, paid - otherwise, 0.0) @ seen
-        with_it += (cost[here] - otherwise) * ((before & ~onward).astype(np.float64) @ seen)
-        saved[here] = np.where(before, paid - otherwise, 0.0).sum() - with_it
+        with_it += (cost[ending] - otherwise) * ((before & ~onward).astype(np.float64) @ seen)
+        saved[ending] = np.where(before, paid - otherwise, 0.0).sum() - with_it
     saved[order] = -np.inf
     number = int(saved.argmax())
     place = int(places[number])
@@ -107,8 +107,8 @@ def _expected_cost(order: list[int], certified: B1, cost: F8) -> float:
 
 def _paid(order: list[int], certified: B1, cost: F8) -> F8:
     """Return what is paid in each draw, float64 (draws,)."""
-    kept = np.logical_and.accumulate(certified[:, order], axis=1).sum(axis=1)
-    return np.asarray(np.concatenate([[cost.max()], cost[order]])[kept])
+    n_passed = np.logical_and.accumulate(certified[:, order], axis=1).sum(axis=1)
+    return np.asarray(np.concatenate([[cost.max()], cost[order]])[n_passed])
 
 
 def staircase(safety: Sequence[float], cost: F8) -> list[int]:
@@ -123,5 +123,7 @@ def staircase(safety: Sequence[float], cost: F8) -> list[int]:
                 order.pop()
             order.append(number)
     order.reverse()
-    as_safe = [k for k, each in enumerate(safety) if cost[k] > cost[order[0]] and each >= safety[order[0]] - _AS_SAFE]
+    as_safe = [
+        k for k, chance in enumerate(safety) if cost[k] > cost[order[0]] and chance >= safety[order[0]] - _AS_SAFE
+    ]
     return [max(as_safe, key=lambda number: float(cost[number])), *order] if as_safe else order

@@ -161,11 +161,11 @@ def as_promises(given: Any) -> tuple[Promise, ...]:
         )
     if not items:
         raise ParameterError("promise: expected at least one, got none")
-    found = tuple(each if isinstance(each, Promise) else Promise(each) for each in items)
-    if len(confidences := {each.confidence for each in found}) > 1:
+    promises = tuple(item if isinstance(item, Promise) else Promise(item) for item in items)
+    if len(confidences := {promise.confidence for promise in promises}) > 1:
         values = " and ".join(f"{value:g}" for value in sorted(confidences))
         raise ParameterError(f"confidence: expected one for all promises, as they hold together, got {values}")
-    return found
+    return promises
 
 
 def _parse(text: str, of: Any, level: Any) -> tuple[str, Any, Any]:
@@ -221,7 +221,7 @@ def _check_bounds(kind: str, bounds: Any) -> tuple[float, float] | None:
     if kind not in {"loss", *OF_MONEY}:
         raise ParameterError(f"bounds: has no effect on {kind}, whose bounds are known")
     pair = as_items(bounds)
-    if pair is None or len(pair) != 2 or not all(_is_finite(each) for each in pair) or not pair[0] < pair[1]:
+    if pair is None or len(pair) != 2 or not all(_is_finite(bound) for bound in pair) or not pair[0] < pair[1]:
         raise ParameterError(f"bounds: expected two finite numbers, the lower one first, got {shown(bounds)}")
     return float(pair[0]), float(pair[1])
 

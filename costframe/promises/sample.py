@@ -60,7 +60,7 @@ class Sample:
 
     def has_classes(self, promises: Iterable[Promise]) -> bool:
         """Return whether it has rows of all classes that promises are about."""
-        return all((self.y == self.code_of(each.of)).any() for each in promises if each.kind in OF_CLASS)
+        return all((self.y == self.code_of(promise.of)).any() for promise in promises if promise.kind in OF_CLASS)
 
     def split(self, share: float, seed: int) -> tuple[Sample, Sample]:
         """Return a share of the rows, or of the groups, and the others; of two or more, at least one each."""
@@ -99,12 +99,12 @@ def check_class(label: Any, known: list[Any]) -> int:
 
 
 def _code(label: Any, known: list[Any]) -> int | None:
-    texts = [str(each) for each in known]
+    texts = [str(label) for label in known]
     if (text := str(label)) in texts:
         return texts.index(text)
     try:
         value = float(text)
-        return next((k for k, each in enumerate(known) if float(each) == value), None)
+        return next((k for k, label in enumerate(known) if float(label) == value), None)
     except (TypeError, ValueError):
         return None
 

@@ -17,8 +17,8 @@ def certified(sequences: Sequence[Sequence[int]], p_value: Callable[[int], float
     A number may be in several sequences; its p-value is asked for only where a sequence comes to it.
     """
     known: dict[int, float] = {}
-    kept: list[int] = []
-    waiting = [list(each) for each in sequences if each]
+    numbers: list[int] = []
+    waiting = [list(sequence) for sequence in sequences if sequence]
     share = delta / max(len(waiting), 1)
     shares = [share] * len(waiting)
     moved = True
@@ -27,12 +27,12 @@ def certified(sequences: Sequence[Sequence[int]], p_value: Callable[[int], float
         for place, queue in enumerate(waiting):
             while queue:
                 number = queue[0]
-                if number not in kept:
+                if number not in numbers:
                     if number not in known:
                         known[number] = p_value(number)
                     if known[number] > shares[place]:
                         break
-                    kept.append(number)
+                    numbers.append(number)
                 queue.pop(0)
                 moved = True
         open_ends = [place for place, queue in enumerate(waiting) if queue]
@@ -42,4 +42,4 @@ def certified(sequences: Sequence[Sequence[int]], p_value: Callable[[int], float
         for place, queue in enumerate(waiting):
             shares[place] = shares[place] + free / len(open_ends) if queue else 0.0
         moved = True
-    return kept
+    return numbers

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from attrs import define, field
+from attrs import Factory, define, field
 
 from costframe.choices.figures import figures_of, name_worth
 from costframe.choices.frontier import Frontier
@@ -61,14 +61,9 @@ class FrontierDisplay(Display):
     """
 
     frontier: Frontier
-    chosen: Point = field()
+    chosen: Point = field(default=Factory(lambda self: _recommended(self.frontier), takes_self=True))
     title: str | None = field(default=None, kw_only=True)
     mark: bool = field(default=True, kw_only=True)
-
-    @chosen.default
-    def _recommended(self) -> Point:
-        _check_frontier(self.frontier)
-        return self.frontier.recommended()
 
     def __attrs_post_init__(self) -> None:
         _check_frontier(self.frontier)
@@ -236,3 +231,8 @@ def _round_costs(least: float, most: float) -> Any:
     first, last = math.floor(math.log10(least)), math.ceil(math.log10(most))
     steps = (1, 2, 5) if last - first <= 3 else (1,)
     return FixedLocator([0.0, *(step * 10.0**power for power in range(first, last + 1) for step in steps)])
+
+
+def _recommended(frontier: Frontier) -> Point:
+    _check_frontier(frontier)
+    return frontier.recommended()

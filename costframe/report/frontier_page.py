@@ -26,7 +26,7 @@ from costframe.study.fit_files import MODELS
 from costframe.study.points import at_tradeoff, score_and_cost
 
 MOST_CARDS = 30
-MOST_ROWS = 20_000  # whose payments cards show: enough for shares of rows to a third of a percent
+_MOST_ROWS = 20_000  # whose payments cards show: enough for shares of rows to a third of a percent
 
 
 def frontier_page(
@@ -58,7 +58,7 @@ def frontier_page(
     budget : float, optional
         Mean cost per row that the page opens with; by default it opens without a limit.
     """
-    X = X[:: -(-len(X) // MOST_ROWS) or 1]
+    X = X[:: -(-len(X) // _MOST_ROWS) or 1]
     names = {point: point.name or f"{point.algorithm}-{place}" for place, point in enumerate(frontier.points, 1)}
     chosen = _choose(frontier)
     limits = [*(limit for limit, _ in chosen[1:]), math.inf]

@@ -154,8 +154,8 @@ def _follow_plan(plan: PlannedPredictor, X: F8, costs: CostModel, n_jobs: int | 
     for part in plan.walk(X, terms):
         for next_stops in part.to.T:
             for to in np.unique(next_stops[next_stops >= 0]):
-                here = np.ix_(begin + np.flatnonzero(next_stops == to), plan.stops[to].features)
-                at[here] = np.where(at[here] < 0, to, at[here])
+                cells = np.ix_(begin + np.flatnonzero(next_stops == to), plan.stops[to].features)
+                at[cells] = np.where(at[cells] < 0, to, at[cells])
         last[begin : begin + len(part.exits)] = part.exits
         begin += len(part.exits)
     return at, last

@@ -59,7 +59,7 @@ def see_stages(
 ) -> list[StageStatistics]:
     """Send rows, float64 (n, d) with n > 0, through the stages, and return the statistics of each stage."""
     marks, layout = tree.marks(prices, acquisition), tree.layout
-    used, needs = layout.used, prices.direct_needs.restrict(layout.used)
+    used, needs = layout.used, tree.needs(prices)
     d, n_items = len(prices.cost), prices.n_items
 
     def chunk(part: slice) -> tuple[list[I8], list[F8], I8]:

@@ -3,4 +3,3 @@
 from costframe.core.prices.basket import SetPrices as SetPrices
 from costframe.sets.archive import FeatureSet as FeatureSet
 from costframe.sets.archive import SetArchive as SetArchive
-from costframe.sets.choose import choose_spread as choose_spread

@@ -23,7 +23,7 @@ from costframe.core.stages.links import apply_link, squeeze
 from costframe.training.data import Rows
 from costframe.training.losses import PointwiseLoss
 from costframe.trees.bin_mapper import BinnedData
-from costframe.trees.folds import boost_folds
+from costframe.trees.folds import BoostedFolds
 from costframe.trees.monitor import HeldOutPredictions
 from costframe.trees.settings import TreeSettings
 
@@ -35,6 +35,8 @@ _FLOOR = 2e-3  # share of the full cost added to prices that divide gains, for f
 # Of searches by bill:
 _SINGLES, _PAIRED, _PROMISING, _LONGEST = 64, 5, 12, 7  # features tried alone, in pairs, and step by step; steps
 _COARSE_FLOOR = 0.02  # share of the full cost added to prices
+_LEAST_APART = 0.015  # distance of two sets of the front
+_COST_WEIGHT, _COST_FLOOR = 0.3, 2e-3
 
 
 @frozen
@@ -104,7 +106,7 @@ class SetArchive:
         self._descend()
         most += len(self.found)
         while len(self.found) < most:
-            waiting = [each.features for each in self.front() if each.features not in opened]
+            waiting = [candidate.features for candidate in self.front() if candidate.features not in opened]
             if not waiting:
                 return
             for features in waiting:
@@ -135,12 +137,15 @@ class SetArchive:
         self.try_sets(frozenset(pair) for pair in combinations(by_bill[:_PAIRED], 2))
         promising = dict.fromkeys([*by_bill[:_PROMISING], *by_loss[:_PROMISING]])
         for merit in (lambda _, new: -new.bill, self._worth):
-            here = empty
+            current = empty
             for _ in range(min(_LONGEST, len(promising))):
-                more = [here.features | {f} for f in promising if f not in here.features]
+                more = [current.features | {f} for f in promising if f not in current.features]
                 self.try_sets(more)
-                here = max((self.found[each] for each in more), key=partial(merit, here))
-        return [each.features for each in sorted(self.found.values(), key=lambda one: (one.bill, one.cost))][:count]
+                current = max((self.found[candidate] for candidate in more), key=partial(merit, current))
+        return [
+            candidate.features
+            for candidate in sorted(self.found.values(), key=lambda candidate: (candidate.bill, candidate.cost))
+        ][:count]
 
     def _by_gain_per_cost(self) -> list[int]:
         """List all features by their gain per cost in the fit on all of them."""
@@ -148,9 +153,9 @@ class SetArchive:
         order: list[int] = np.argsort(-np.diagonal(self.gain) / price, kind="stable").tolist()
         return order
 
-    def _worth(self, here: FeatureSet, new: FeatureSet) -> float:
+    def _worth(self, current: FeatureSet, new: FeatureSet) -> float:
         """Return the decrease of the loss per price."""
-        return (here.loss - new.loss) / ((new.cost - here.cost) / self.prices.full + _COARSE_FLOOR)
+        return (current.loss - new.loss) / ((new.cost - current.cost) / self.prices.full + _COARSE_FLOOR)
 
     def front(self) -> list[FeatureSet]:
         """List the non-dominated sets by loss and cost, by ascending cost."""
@@ -161,10 +166,35 @@ class SetArchive:
                 front.append(tried)
         return front
 
+    def spread(self, count: int) -> list[frozenset[int]]:
+        """Choose at most `count` sets: the empty one, all features, and those of the front farthest from one another.
+
+        The distance of two sets is their difference in loss, as a share of the possible gain, and in the logarithm of
+        cost.
+        """
+        front = self.front()
+        loss, cost = (np.array([getattr(each, name) for each in front]) for name in ("loss", "cost"))
+        full = self.prices.full
+        place = np.stack(
+            [
+                (loss - loss.min()) / (loss[0] - loss.min() + 1e-300),
+                _COST_WEIGHT * np.log(cost / full + _COST_FLOOR) / np.log(1 / _COST_FLOOR) if full > 0 else 0 * cost,
+            ],
+            axis=1,
+        )
+        everything = frozenset(range(len(self.prices.cost)))
+        kept, left = [0], list(range(1, len(front)))
+        while len(kept) < count - 1 and left:
+            far = [min(np.abs(place[one] - place[other]).sum() for other in kept) for one in left]
+            if max(far) < _LEAST_APART:
+                break
+            kept.append(left.pop(int(np.argmax(far))))
+        return list(dict.fromkeys([frozenset(), *(front[each].features for each in sorted(kept)), everything]))
+
     def held_out(self, features: frozenset[int]) -> HeldOutPredictions:
         """Return all rows with out-of-fold predictions by quick fits on a set."""
         data = self.data.take_columns(np.array(sorted(features), np.int64))
-        scores = boost_folds(data, self.rows, self.loss, self.fold, self.settings).scores
+        scores = BoostedFolds.fit(data, self.rows, self.loss, self.fold, self.settings).scores
         return HeldOutPredictions(self.rows, squeeze(apply_link(self.loss.link, scores)))
 
     @cached_property
@@ -201,23 +231,27 @@ class SetArchive:
 
     def try_sets(self, sets: Iterable[frozenset[int]]) -> None:
         """Fit on each set that was not tried before."""
-        fresh = [each for each in dict.fromkeys(sets) if each not in self.found]
+        fresh = [features for features in dict.fromkeys(sets) if features not in self.found]
 
         def fit(features: frozenset[int]) -> tuple[FeatureSet, F8, F8 | None]:
             columns = np.array(sorted(features), np.int64)
             data = self.data.take_columns(columns)
-            fitted = boost_folds(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged)
+            fitted = BoostedFolds.fit(data, self.rows, self.loss, self.fold, self.settings, judged=self.judged)
             judged, scores = self.judged_rows, fitted.scores[self.judged_rows]
-            losses, bill = self.loss.each(self.rows.y[judged], scores), self.prices.of_set(features)
+            losses, bill = self.loss.by_row(self.rows.y[judged], scores), self.prices.of_set(features)
             if self.error_costs is not None:
                 bill += float(np.average(self.error_costs(scores), weights=self.rows.weight[judged]))
             gains = np.diagonal(fitted.gain).copy()
-            found = FeatureSet(features, self.prices.of_set(features), fitted.loss, losses, gains, bill, -fitted.loss)
-            return found, scores, fitted.gain if len(features) == len(self.gain) else None  # its size is quadratic
+            fitted_set = FeatureSet(
+                features, self.prices.of_set(features), fitted.loss, losses, gains, bill, -fitted.loss
+            )
+            return fitted_set, scores, fitted.gain if len(features) == len(self.gain) else None  # its size is quadratic
 
-        for found, scores, gain in run_parallel(fit, fresh, self.n_threads):
+        for fitted_set, scores, gain in run_parallel(fit, fresh, self.n_threads):
             # here, as scikit-learn's scores know no threads
-            self.found[found.features] = found if self.score is None else evolve(found, score=self.score(scores))
+            self.found[fitted_set.features] = (
+                fitted_set if self.score is None else evolve(fitted_set, score=self.score(scores))
+            )
             if gain is not None:
                 self.gain = gain
 

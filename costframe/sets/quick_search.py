@@ -9,8 +9,8 @@ from costframe.core.prices.basket import SetPrices
 from costframe.sets.archive import SetArchive
 from costframe.training.data import TrainingData
 from costframe.training.losses import loss_for
-from costframe.training.sampling import deal_folds, sample_by_hash
-from costframe.trees.growing import bin_rows
+from costframe.training.sampling import Sampling
+from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.settings import TreeSettings
 
 # Of quick searches:
@@ -30,11 +30,11 @@ def search_quickly(data: TrainingData, n_threads: int) -> SetArchive | None:
     prices, rows = SetPrices.of(data.prices, np.inf), data.train
     if len(rows) < _FEWEST_ROWS or len(prices.cost) > _MOST_COLUMNS or not prices.full > 0:
         return None
-    rows = sample_by_hash(rows, data, _MOST_ROWS)
+    rows = Sampling(data).sample(rows, _MOST_ROWS)
     settings = evolve(_TREES, min_samples_leaf=max(_FEWEST, len(rows) // _SHARE), n_threads=n_threads)
-    _, fold, half = deal_folds(rows, data, _FOLDS)
+    _, fold, half = Sampling(data).folds(rows, _FOLDS)
     judged = tuple(range(_JUDGED if len(rows) <= _FEW_ROWS else 1))
-    binned, loss = bin_rows(rows, settings, data.categorical), loss_for(data.n_classes)
+    binned, loss = BinnedData.of(rows, settings, data.categorical), loss_for(data.n_classes)
     archive = SetArchive(binned, rows, loss, fold, half, judged, prices, settings, n_threads)
     archive.search(_SETS)
     return archive

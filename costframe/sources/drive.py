@@ -54,7 +54,8 @@ class Drive:
     def __attrs_post_init__(self) -> None:
         if self.deadline is not None:
             check_number("deadline", self.deadline, strict=True)
-        check_functions(observe=self.observe)
+        if self.observe is not None:
+            check_functions(observe=self.observe)
         self.sources.check_serves(self.terms.asked)
 
     async def open(self) -> None:

@@ -153,7 +153,7 @@ def _retry_after(headers: Mapping[str, str]) -> float:
 
 
 async def _read_document(response: Any, most_bytes: int) -> object:
-    """Read the JSON document of an answer that may have so many bytes."""
+    """Read the JSON document of an answer of at most `most_bytes`."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise InquiryError("the service compresses its answer, which it was not asked to")
     body = bytearray()

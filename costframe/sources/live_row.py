@@ -84,7 +84,7 @@ class LiveRow:
         came = {name: outcome.values[name] for name in self.needs if name in outcome.values}
         if outcome.lost:
             columns, quote, bought = self.terms.columns, self.terms.ledger.quote, self._bought(())
-            prices = [quote([columns[name] for name in lost], bought) for lost in outcome.lost]
+            prices = [quote([columns[name] for name in names], bought) for names in outcome.lost]
             self._failed_cost += math.fsum(prices)
         self._values |= came
         failed = [name for name in self.needs if name not in came]

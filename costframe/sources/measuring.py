@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from costframe.core.checks import LARGEST_WHOLE, check_number
 from costframe.core.errors import ParameterError, SourceError, printable, quote_names, shown
@@ -73,27 +73,44 @@ def measure(
     prices.select(list(served))
     if same := [name for name in lookups if name in prices.names]:
         raise ParameterError(f"sources: expected lookups named unlike features, got {quote_names(same)}")
-    alone, shared, trip = _time_all(sources, lookups, rows, repeats, clock, work_clock)
-    if costs is None:
-        timed = {name: {"cost": alone[name], "time": alone[name], "needs": [of]} for name, of in served.items()}
+    times = _time_all(sources, lookups, rows, repeats, clock, work_clock)
+    return times.as_prices(served) if costs is None else times.written_into(prices, served)
+
+
+@frozen
+class _Times:
+    """Milliseconds of each feature alone, what the features of a lookup share, and the work of a trip."""
+
+    alone: Mapping[str, float]
+    shared: Mapping[str, float]
+    trip: float
+
+    def as_prices(self, served: Mapping[str, str]) -> CostModel:
+        """Return prices whose costs are the times, from the lookup of each feature."""
+        alone, shared = self.alone, self.shared
         return CostModel.of({
             "unit": "ms",
-            "trip_time": trip,
-            "features": timed,
-            "resources": {name: {"cost": shared[name], "time": shared[name]} for name in lookups},
+            "trip_time": self.trip,
+            "features": {
+                name: {"cost": alone[name], "time": alone[name], "needs": [of]} for name, of in served.items()
+            },
+            "resources": {name: {"cost": time, "time": time} for name, time in shared.items()},
         })  # fmt: skip
-    known = {price.name for price in prices.resources}
 
-    def timed_feature(price: FeaturePrice) -> FeaturePrice:
-        if price.name not in alone:
-            return price
-        more = () if (of := served[price.name]) in known else (of,)
-        return evolve(price, time=alone[price.name], needs=(*price.needs, *more))
+    def written_into(self, prices: CostModel, served: Mapping[str, str]) -> CostModel:
+        """Return prices with these times, and with a free resource for each lookup that has none of its name."""
+        known = {price.name for price in prices.resources}
 
-    resources = [evolve(price, time=shared.get(price.name, price.time)) for price in prices.resources]
-    resources += [ResourcePrice(name, 0.0, time=shared[name]) for name in lookups if name not in known]
-    features = tuple(map(timed_feature, prices.features))
-    return evolve(prices, features=features, resources=tuple(resources), trip_time=trip)
+        def with_time(price: FeaturePrice) -> FeaturePrice:
+            if price.name not in self.alone:
+                return price
+            more = () if (of := served[price.name]) in known else (of,)
+            return evolve(price, time=self.alone[price.name], needs=(*price.needs, *more))
+
+        resources = [evolve(price, time=self.shared.get(price.name, price.time)) for price in prices.resources]
+        resources += [ResourcePrice(name, 0.0, time=time) for name, time in self.shared.items() if name not in known]
+        features = tuple(map(with_time, prices.features))
+        return evolve(prices, features=features, resources=tuple(resources), trip_time=self.trip)
 
 
 def _time_all(
@@ -103,8 +120,8 @@ def _time_all(
     repeats: int,
     clock: Callable[[], float],
     work_clock: Callable[[], float],
-) -> tuple[dict[str, float], dict[str, float], float]:
-    """Return the milliseconds of each feature, what is shared at each lookup, and the work of a trip."""
+) -> _Times:
+    """Fetch each feature for each key `repeats` times after a first fetch, and return the median times."""
     works: list[float] = []
     labels = {feature: () for features in lookups.values() for feature in features}  # any text may be a label
 
@@ -131,4 +148,4 @@ def _time_all(
             first[name].append(begun - median(further[order[0]][-repeats:]))
     alone = {feature: 1000.0 * max(0.0, median(times)) for feature, times in further.items()}
     shared = {name: 1000.0 * max(0.0, median(times[1:] or times)) for name, times in first.items()}
-    return alone, shared, 1000.0 * median(works)
+    return _Times(alone, shared, 1000.0 * median(works))

@@ -27,8 +27,8 @@ class Outcome:
         self.values |= {name: other.values[name] for name in features if name in other.values}
         self.failed |= {name: other.failed[name] for name in features if name in other.failed}
         self.broken |= other.broken.intersection(features)
-        lost = [tuple(name for name in names if name in features) for names in other.lost]
-        self.lost += tuple(names for names in lost if names)
+        unsupplied = [tuple(name for name in names if name in features) for names in other.lost]
+        self.lost += tuple(names for names in unsupplied if names)
 
 
 class Batch:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any, Self
 
 from attrs import frozen
@@ -63,16 +62,15 @@ class RowTerms:
         """Column of each feature."""
         return self.predictor.card.column
 
-    @cached_property
+    @property
     def priced(self) -> tuple[str, ...]:
         """Names of columns that are prices of errors, which cannot be missing."""
-        return self.predictor.error_columns(self.costs)
+        return self.terms.error_columns
 
     @property
     def asked(self) -> tuple[str, ...]:
         """Features that a row may ask for."""
-        spared = {*self.known, *self.terms.unavailable}
-        return tuple(name for name in self.predictor.label_features(self.costs) if name not in spared)
+        return self.terms.may_ask(self.predictor.used_with(self.priced))
 
     def begin(self) -> Inquiry:
         """Begin the inquiry of a row."""

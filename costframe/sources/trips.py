@@ -160,8 +160,8 @@ class Trips:
                 break
             if len(part) > 1 and more >= 2:
                 keys, more = list(part), more - 2
-                half = len(keys) // 2
-                parts += [{key: part[key] for key in some} for some in (keys[half:], keys[:half])]
+                middle = len(keys) // 2
+                parts += [{key: part[key] for key in some} for some in (keys[middle:], keys[:middle])]
             else:
                 replies |= dict.fromkeys(part, error)
         return replies

@@ -1,14 +1,10 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
 from costframe.stagewise.bank_rows import BankRows as BankRows
-from costframe.stagewise.bank_rows import outputs_on as outputs_on
-from costframe.stagewise.banks import ensemble_weights as ensemble_weights
 from costframe.stagewise.banks import find_bank as find_bank
 from costframe.stagewise.calibration import calibrate_at_exits as calibrate_at_exits
 from costframe.stagewise.calibration import calibrate_tree as calibrate_tree
 from costframe.stagewise.calibration import place_thresholds as place_thresholds
-from costframe.stagewise.choices import MOST_LEARNERS as MOST_LEARNERS
-from costframe.stagewise.choices import climb as climb
 from costframe.stagewise.choices import pick as pick
 from costframe.stagewise.descent import Step as Step
 from costframe.stagewise.descent import SupportObjective as SupportObjective
@@ -19,27 +15,17 @@ from costframe.stagewise.estimator import OverBank as OverBank
 from costframe.stagewise.estimator import TwoClassesOnly as TwoClassesOnly
 from costframe.stagewise.estimator import WithRecipe as WithRecipe
 from costframe.stagewise.evaluation import Evaluation as Evaluation
-from costframe.stagewise.fitting import USUAL_RIDGE as USUAL_RIDGE
 from costframe.stagewise.fitting import fit_at_price as fit_at_price
-from costframe.stagewise.fitting import fit_ridge as fit_ridge
-from costframe.stagewise.fitting import groups_in_loss as groups_in_loss
-from costframe.stagewise.fitting import prices_in_loss as prices_in_loss
 from costframe.stagewise.flow import Flow as Flow
 from costframe.stagewise.graded import GradedRanker as GradedRanker
 from costframe.stagewise.normal_equations import NormalEquations as NormalEquations
 from costframe.stagewise.objective import RelaxedObjective as RelaxedObjective
 from costframe.stagewise.objective import Slopes as Slopes
-from costframe.stagewise.pricing import Pricing as Pricing
-from costframe.stagewise.relaxed import drop_zeros as drop_zeros
-from costframe.stagewise.relaxed import energies as energies
 from costframe.stagewise.relaxed import fit_relaxed as fit_relaxed
 from costframe.stagewise.reweighted import train_reweighted as train_reweighted
 from costframe.stagewise.soft_tree import SoftTree as SoftTree
 from costframe.stagewise.soft_tree import WeightedSum as WeightedSum
-from costframe.stagewise.stage_tree import as_stage_tree as as_stage_tree
 from costframe.stagewise.thresholds import best_threshold as best_threshold
-from costframe.stagewise.thresholds import halving_threshold as halving_threshold
 from costframe.stagewise.topology import Topology as Topology
 from costframe.training.blas import blas_for as blas_for
-from costframe.training.blas import blas_threads as blas_threads
 from costframe.training.linear_fit import refine as refine

@@ -70,8 +70,8 @@ class BankRows:
     def take(self, chosen: B1) -> BankRows:
         """Keep some rows, bool (n,)."""
         some = self.loss_weight[chosen]
-        kept = self.outputs.rows(chosen), self.target[chosen], self.weight[chosen]
-        return BankRows(*kept, some / exact_sum(some))
+        columns = self.outputs.rows(chosen), self.target[chosen], self.weight[chosen]
+        return BankRows(*columns, some / exact_sum(some))
 
     def times(self, weights: F8) -> F8:
         """Return H B: float64 (n, M) for weights (C, M)."""
@@ -98,24 +98,24 @@ class BankRows:
         used = np.flatnonzero(weights.any(axis=1))
         return self.outputs.columns(used).times(weights[used]) + intercept
 
+    @staticmethod
+    def outputs_of(bank: WeakLearnerBank, X: F8, n_jobs: int | None) -> BankOutputs:
+        """Evaluate a bank on rows, for fits of weights.
 
-def outputs_on(bank: WeakLearnerBank, X: F8, n_jobs: int | None) -> BankOutputs:
-    """Evaluate a bank on rows, for fits of weights.
-
-    Raises
-    ------
-    DataError
-        If a learner gives infinity or NaN, or numbers too large to be squared and added up.
-    """
-    outputs = BankOutputs.of(bank, X, n_jobs)
-    wrong = ~np.asarray((np.abs(outputs.dense) <= _LARGEST).all(axis=0))
-    if wrong.any():
-        others = np.flatnonzero(np.repeat(bank.kind, bank.widths) != TREE)
-        learner = int(np.repeat(np.arange(len(bank)), bank.widths)[others[wrong.argmax()]])
-        features = bank.F.tocsc()[:, [learner]].indices
-        raise DataError(
-            f"X: expected finite outputs of learner {learner}, which reads "
-            f"{', '.join(bank.feature_names[f] for f in features)}, got NaN, infinity, or more than {_LARGEST:g}; "
-            "trees take such values"
-        )
-    return outputs
+        Raises
+        ------
+        DataError
+            If a learner gives infinity or NaN, or numbers too large to be squared and added up.
+        """
+        outputs = BankOutputs.of(bank, X, n_jobs)
+        wrong = ~np.asarray((np.abs(outputs.dense) <= _LARGEST).all(axis=0))
+        if wrong.any():
+            others = np.flatnonzero(np.repeat(bank.kind, bank.widths) != TREE)
+            learner = int(np.repeat(np.arange(len(bank)), bank.widths)[others[wrong.argmax()]])
+            features = bank.F.tocsc()[:, [learner]].indices
+            raise DataError(
+                f"X: expected finite outputs of learner {learner}, which reads "
+                f"{', '.join(bank.feature_names[f] for f in features)}, got NaN, infinity, or more than {_LARGEST:g}; "
+                "trees take such values"
+            )
+        return outputs

@@ -9,13 +9,10 @@ import numpy as np
 from attrs import evolve
 
 from costframe.adoption.names import match_columns
-from costframe.core.arrays import F8
 from costframe.core.checks import check_choice
 from costframe.core.errors import DataError, ParameterError, shown
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
-from costframe.core.stages.stages import Answer
 from costframe.core.sums import sum_over_rows
 from costframe.stagewise.train_bank import train_bank
 from costframe.training.data import TrainingData
@@ -54,52 +51,23 @@ def find_bank(bank: Any, data: TrainingData, settings: Mapping[str, Any], tradeo
             name = data.feature_names[int(data.categorical.argmax())]
             raise ParameterError(f"bank: 'columns' are numbers, and column {name!r} has categories; use 'boosted'")
         return _columns(data)
-    found = _model(bank)
-    found = found.bank if isinstance(found, StageTree) else found
-    if not isinstance(found, WeakLearnerBank):
+    model = _model(bank)
+    model = model.bank if isinstance(model, StageTree) else model
+    if not isinstance(model, WeakLearnerBank):
         raise ParameterError(
             "bank: expected 'boosted', 'columns', a WeakLearnerBank, a StageTree as of cf.adopt, or a fitted estimator "
             f"of costframe, got {_shown(bank)}"
         )
-    if not len(found):
+    if not len(model):
         raise ParameterError("bank: expected at least one learner, it has none")
-    for name, labels in found.categories.items():
+    for name, labels in model.categories.items():
         if data.categories.get(name, labels) != labels:
             raise DataError(f"bank: has other labels of {name!r} than X; give X with those of the bank")
-    return match_columns(found, data.feature_names)
+    return match_columns(model, data.feature_names)
 
 
 def _model(bank: Any) -> Any:
     return bank if isinstance(bank, WeakLearnerBank | StageTree) else getattr(bank, "predictor_", None)
-
-
-def ensemble_weights(given: Any, bank: WeakLearnerBank) -> F8 | None:
-    """Return the weights of a bank's outputs in its model, float64 (C,): for one answer of one score, or boosted trees.
-
-    Return None for other models, and for a bank without learners.
-
-    Parameters
-    ----------
-    given : object
-        The value of the parameter `bank`.
-    bank : WeakLearnerBank
-        The result of `find_bank`.
-    """
-    model = _model(given)
-    if not len(bank):
-        return None
-    if isinstance(model, StageTree):
-        answer = model.stages[0]
-        if len(model.stages) > 1 or not isinstance(answer, Answer) or len(answer.intercept) > 1:
-            return None
-        answer = answer.divided()
-        if answer.blends:
-            return None
-        found = np.zeros(int(bank.widths.sum()))
-        owner = np.repeat(np.arange(len(bank)), bank.widths)
-        found[np.isin(owner, answer.learners)] = answer.weights[:, 0]
-        return found
-    return np.ones(len(bank)) if (bank.kind == TREE).all() and (bank.widths == 1).all() else None
 
 
 def default_max_features(n_features: int) -> float:
@@ -141,9 +109,9 @@ def _trained(data: TrainingData, settings: Mapping[str, Any], tradeoff: float) -
 def _columns(data: TrainingData) -> WeakLearnerBank:
     """Return all columns as a bank, sorted by name; the mean replaces missing values."""
     rows = data.train
-    there = np.isfinite(rows.X)
-    total = sum_over_rows(there.astype(np.float64), rows.weight)
-    sums = sum_over_rows(np.where(there, rows.X, 0.0), rows.weight)
+    known = np.isfinite(rows.X)
+    total = sum_over_rows(known.astype(np.float64), rows.weight)
+    sums = sum_over_rows(np.where(known, rows.X, 0.0), rows.weight)
     fill = np.divide(sums, total, out=sums * 0, where=total > 0)
     dominated, names = dominated_duplicates(rows.X, data.prices), data.feature_names
     read = sorted(np.flatnonzero(~dominated).tolist(), key=names.__getitem__)

@@ -45,8 +45,8 @@ def calibrate(scores: F8, codes: I8, weight: F8) -> tuple[float, F8]:
 
     start = np.concatenate([[1.0], np.zeros(n_classes)])
     bounds = [(0.0, None)] + [(None, None)] * n_classes
-    found = minimize_smooth(loss, start, {"gtol": 1e-9, "ftol": 1e-14}, bounds=bounds).x
-    return float(found[0] / spread), np.asarray(found[1:] - found[1:].mean())
+    scaled = minimize_smooth(loss, start, {"gtol": 1e-9, "ftol": 1e-14}, bounds=bounds).x
+    return float(scaled[0] / spread), np.asarray(scaled[1:] - scaled[1:].mean())
 
 
 def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
@@ -64,9 +64,9 @@ def calibrate_tree(tree: SoftTree, held_out: Evaluation) -> SoftTree:
         constants = np.array([constant])
     else:
         slope, constants = calibrate(scores, rows.target.argmax(axis=1), weight)
-    found = evolve(tree, calibration=np.tile(np.append(slope, constants), (len(tree), 1)))
-    if isinstance(held_out.loss, SquaredLoss) or held_out.measure(found).loss <= held_out.measure(tree).loss:
-        return found
+    calibrated = evolve(tree, calibration=np.tile(np.append(slope, constants), (len(tree), 1)))
+    if isinstance(held_out.loss, SquaredLoss) or held_out.measure(calibrated).loss <= held_out.measure(tree).loss:
+        return calibrated
     return tree
 
 

@@ -10,7 +10,6 @@ from attrs import evolve
 
 from costframe.training.progress import track
 
-MOST_LEARNERS = 1_000  # settings are chosen on part of the rows and of the learners
 S = TypeVar("S")
 
 
@@ -46,8 +45,8 @@ def pick(
 
     def changed(at: S, values: Mapping[str, float]) -> S:
         changes: dict[str, Any] = dict(values)
-        found: S = evolve(at, **changes)  # type: ignore[misc]
-        return found
+        moved: S = evolve(at, **changes)  # type: ignore[misc]
+        return moved
 
     if not grid:
         return settings

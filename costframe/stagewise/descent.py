@@ -54,18 +54,18 @@ class _Moving:
         """Return the tree of a vector."""
         at, nodes, x = self.start, self.nodes, x * self.unit
         weights, intercept, threshold = at.weights.copy(), at.intercept.copy(), at.threshold.copy()
-        own, width = weights[nodes], intercept.shape[1]
+        free_weights, width = weights[nodes], intercept.shape[1]
         constants = np.cumsum([self.free.sum() * width, len(nodes) * width])
-        own[self.free] = x[: constants[0]].reshape(-1, width)
-        weights[nodes] = own
-        intercept[nodes] = x[constants[0] : constants[1]].reshape(-1, width) - self.mean @ own
+        free_weights[self.free] = x[: constants[0]].reshape(-1, width)
+        weights[nodes] = free_weights
+        intercept[nodes] = x[constants[0] : constants[1]].reshape(-1, width) - self.mean @ free_weights
         threshold[nodes[self.routes]] = x[constants[1] :]
         return evolve(at, weights=weights, intercept=intercept, threshold=threshold)
 
-    def slopes(self, found: Slopes) -> F8:
+    def slopes(self, of_tree: Slopes) -> F8:
         """Turn derivatives by weights, constants and thresholds into derivatives by the vector."""
-        about = found.weights - self.mean[:, np.newaxis] * found.intercept[:, np.newaxis]
-        return self.unit * self._pack(about, found.intercept, found.threshold)
+        about = of_tree.weights - self.mean[:, np.newaxis] * of_tree.intercept[:, np.newaxis]
+        return self.unit * self._pack(about, of_tree.intercept, of_tree.threshold)
 
     def _pack(self, weights: F8, constants: F8, threshold: F8) -> F8:
         return np.concatenate([weights[self.free].ravel(), constants.ravel(), threshold[self.routes]])
@@ -129,8 +129,8 @@ def _descend(objective: RelaxedObjective, start: SoftTree, outcome: ScoredRows, 
 
     def bound(x: F8) -> tuple[float, F8]:
         tree = moving.tree(x)
-        found, slopes = objective.bound(tree, z, outcome.moved(tree, rows, objective.loss, node), node)
-        return found, moving.slopes(slopes)
+        value, slopes = objective.bound(tree, z, outcome.moved(tree, rows, objective.loss, node), node)
+        return value, moving.slopes(slopes)
 
     return moving.tree(minimize_smooth(bound, moving.begin, {"maxiter": _STEPS}).x)
 

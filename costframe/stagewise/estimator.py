@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 from attrs import define, field, frozen
 
 from costframe.core.checks import check_choice, check_number
@@ -19,7 +20,6 @@ from costframe.stagewise.stage_tree import as_stage_tree
 from costframe.training.data import Rows, TrainingData, Traits
 from costframe.training.estimator import CostAwareClassifier
 from costframe.training.shell import CostAwareEstimator
-from costframe.trees.scaling import check_sizes
 
 _OF_BANK = (
     "engine",
@@ -32,6 +32,8 @@ _OF_BANK = (
     "max_features",
     "random_state",
 )
+
+_MOST_LEARNERS = 1_000
 
 
 @frozen(eq=False)
@@ -68,9 +70,21 @@ class BankTask:
         """The link from answers to predictions."""
         return {0: "identity", 2: "sigmoid"}.get(self.data.n_classes, "softmax")
 
+    @property
+    def first_learners(self) -> WeakLearnerBank:
+        """The bank's first learners, at most a thousand: enough for a choice of settings."""
+        return self.bank.restrict(np.arange(min(len(self.bank), _MOST_LEARNERS)))
+
+    def finish(self, tree: SoftTree, link: str | None = None, steepness: float = 1.0) -> StageTree:
+        """Make the stage tree of a tree; with the link "ranked", rows of later nodes rank above those of earlier ones.
+
+        By default the link is the task's.
+        """
+        return as_stage_tree(self.bank, tree, self.link if link is None else link, steepness)
+
     def finish_printed(self, tree: SoftTree, steepness: float = 1.0) -> StageTree:
         """Make the stage tree of a tree fitted to numbers, or to -1 and 1 with log odds as answers."""
-        return as_stage_tree(self.bank, as_log_odds(tree) if self.data.n_classes else tree, self.link, steepness)
+        return self.finish(as_log_odds(tree) if self.data.n_classes else tree, steepness=steepness)
 
 
 @define(slots=False, eq=False, repr=False)  # writes __init__; the rest is scikit-learn's
@@ -115,9 +129,9 @@ class OverBank(CostAwareEstimator):
             acquisition = str(self.acquisition)
         elif as_printed:  # in the paper learners pay
             acquisition = "learner"
-        check_sizes(data.train)
+        data.train.check_sizes()
         if data.valid is not None:
-            check_sizes(data.valid, "_val")
+            data.valid.check_sizes("_val")
         if self.n_jobs is not None:
             check_number("n_jobs", self.n_jobs, low=-(2**31), whole=True)
         if self.random_state is not None:

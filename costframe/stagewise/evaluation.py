@@ -12,7 +12,7 @@ from costframe.core.arrays import B1, F8
 from costframe.core.cost.charges import stage_costs
 from costframe.core.cost.sampled_prices import SampledPrices
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.stagewise.bank_rows import BankRows, as_counts, outputs_on, targets_of
+from costframe.stagewise.bank_rows import BankRows, as_counts, targets_of
 from costframe.stagewise.flow import Flow
 from costframe.stagewise.pricing import Pricing
 from costframe.stagewise.soft_tree import SoftTree
@@ -66,7 +66,7 @@ class Evaluation:
         n_jobs: int | None,
     ) -> Evaluation:
         """Evaluate a bank on rows, for the squared loss of the targets of `targets_of`."""
-        outputs = outputs_on(bank, rows.X, n_jobs)
+        outputs = BankRows.outputs_of(bank, rows.X, n_jobs)
         pricing = Pricing.of(bank, data.prices, rows, outputs, acquisition)
         target, share = targets_of(rows.y, data.n_classes), rows.weight / rows.total_weight
         return cls(BankRows(outputs, target, rows.weight, share), pricing, SquaredLoss(), tradeoff)
@@ -83,10 +83,10 @@ class Evaluation:
 
     def losses(self, tree: SoftTree) -> F8:
         """Return the loss of each exit's answer, times the row's weight: float64 (n, K), zero without an exit."""
-        answers, found = tree.answers(tree.scores(self.rows)), np.zeros((len(self.rows.target), len(tree)))
+        answers, losses = tree.answers(tree.scores(self.rows)), np.zeros((len(self.rows.target), len(tree)))
         for node in np.flatnonzero(tree.topology.has_exit):
-            found[:, node] = self.rows.loss_weight * self.loss.value(answers[:, node], self.rows.target)
-        return found
+            losses[:, node] = self.rows.loss_weight * self.loss.value(answers[:, node], self.rows.target)
+        return losses
 
     def costs(self, tree: SoftTree) -> F8:
         """Return the cost that each node adds for each row that reaches it: float64 (n, K)."""
@@ -95,7 +95,7 @@ class Evaluation:
             prices, acquisition = self.pricing.spread_prices, self.pricing.acquisition
             return stage_costs(stages, prices, self.pricing.X, acquisition)[:, stage_numbers(tree.topology)[0]]
         used, n_rows = tree.used, len(self.rows.target)
-        costs = [self.reads.after(tree.bought(node)).each(used[node])[:n_rows] for node in range(len(used))]
+        costs = [self.reads.after(tree.bought(node)).by_row(used[node])[:n_rows] for node in range(len(used))]
         return np.stack(costs, axis=1)
 
     def arrival(self, tree: SoftTree) -> F8:
@@ -136,8 +136,8 @@ class Evaluation:
     def error(self, difference: F8) -> float:
         """Return the standard error of a sum over rows of their parts in a mean, float64 (n,)."""
         counts, size = self.counts, int(np.frexp(np.abs(difference).max(initial=0.0))[1])
-        each = np.ldexp(difference, -size)  # squares of huge costs overflow
-        squares, total = float((np.square(each) / counts).sum()), float(each.sum())
+        scaled = np.ldexp(difference, -size)  # squares of huge costs overflow
+        squares, total = float((np.square(scaled) / counts).sum()), float(scaled.sum())
         return float(np.ldexp(np.sqrt(max(squares - total**2 / float(counts.sum()), 0.0)), size))
 
     @cached_property

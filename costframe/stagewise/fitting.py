@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve
 from scipy import sparse
 
 from costframe import engine
@@ -21,8 +20,6 @@ from costframe.training.blas import blas_threads
 _PATIENCE = 50  # learners added without a better support
 _WORTH_THREADS = 1000  # outputs; below, threads wait longer for each other than they solve
 USUAL_RIDGE = 1e-2
-_MOST = 1e100  # largest price in units of loss: more makes no difference, and its products would overflow
-_LARGEST = np.finfo(np.float64).max
 
 
 def forward_select(normal: NormalEquations, prices: SampledPrices, ridge: float) -> B1:
@@ -55,9 +52,9 @@ def prune_groups(normal: NormalEquations, groups: PricedGroups, weights: F8, rid
         fit.remove(gone)
     if len(fit.support) == len(support):
         return weights
-    found = np.zeros_like(weights)
-    found[fit.support] = normal.columns(fit.support).solve(np.full(len(fit.support), ridge))
-    return found
+    solution = np.zeros_like(weights)
+    solution[fit.support] = normal.columns(fit.support).solve(np.full(len(fit.support), ridge))
+    return solution
 
 
 def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> I8 | None:
@@ -68,14 +65,14 @@ def _worst(fit: ShrinkingInverse, groups: PricedGroups) -> I8 | None:
     member, saved = _savings(groups)
     if not len(saved):
         return None
-    at_least = np.maximum.reduceat(fit.lost_alone[member.indices], member.indptr[:-1])
+    at_least = np.maximum.reduceat(fit.rises_alone[member.indices], member.indptr[:-1])
     hope = saved - at_least
     best, gone = 0.0, None
     for group in np.argsort(-hope, kind="stable"):
         if hope[group] <= best:
             break
         inside = member.indices[member.indptr[group] : member.indptr[group + 1]]
-        worth = float(saved[group]) - (fit.lost(inside) if len(inside) > 1 else float(at_least[group]))
+        worth = float(saved[group]) - (fit.rise_without(inside) if len(inside) > 1 else float(at_least[group]))
         if worth > best:
             best, gone = worth, inside
     return gone
@@ -93,17 +90,6 @@ def _savings(groups: PricedGroups) -> tuple[Any, F8]:
     emptied = shared.data == size[some][shared.row]
     saved = np.bincount(shared.col[emptied], weights=groups.price[some][shared.row[emptied]], minlength=len(some))
     return member, np.asarray(saved, np.float64)
-
-
-def groups_in_loss(groups: PricedGroups, tradeoff: float) -> PricedGroups:
-    """Turn the prices of groups into loss: lambda times each, at most 1e100."""
-    with np.errstate(over="ignore"):
-        return PricedGroups(groups.member, np.minimum(groups.price * min(tradeoff, _LARGEST), _MOST))
-
-
-def prices_in_loss(prices: SampledPrices, tradeoff: float) -> SampledPrices:
-    """Turn sampled prices into loss: lambda times each, at most 1e100."""
-    return evolve(prices, groups=groups_in_loss(prices.groups, tradeoff))
 
 
 def fit_at_price(normal: NormalEquations, prices: SampledPrices, price: float, ridge: float) -> F8:
@@ -136,7 +122,7 @@ def fit_at_ridges(
     With exact cost and the ridge, the result is never worse than the fit without prices or the constant.
     """
     varying = np.flatnonzero(normal.varies)
-    part, priced = normal.columns(varying), prices_in_loss(prices, price).restrict(varying)
+    part, priced = normal.columns(varying), prices.in_loss(price).restrict(varying)
     supports: Sequence[B1] = []
     if priced.offers.min(initial=np.inf) <= 0.5 * normal.target_variance:  # else zero is best
         supports = [np.ones(len(varying), np.bool_), forward_select(part, priced, part.unit * usual)]
@@ -154,7 +140,7 @@ def _fit_best(normal: NormalEquations, prices: SampledPrices, supports: Sequence
         return ridged + prices.cost(np.asarray(weights.any(axis=1)))
 
     def fit(support: B1) -> F8:
-        fitted = fit_ridge(normal, support, ridge)
+        fitted = normal.fit_ridge(support, ridge)
         return fitted if support.all() else prune_groups(normal, prices.priced(support), fitted, ridge)
 
     n_threads = thread_count() if len(normal.right) >= _WORTH_THREADS else 1
@@ -163,10 +149,3 @@ def _fit_best(normal: NormalEquations, prices: SampledPrices, supports: Sequence
     with blas_threads(max(1, thread_count() // 3)):
         candidates = run_parallel(fit, supports, n_threads)
     return min([*candidates, np.zeros(normal.right.shape)], key=objective)
-
-
-def fit_ridge(normal: NormalEquations, kept: B1, ridge: float) -> F8:
-    """Fit by ridge on a support; zero elsewhere."""
-    weights, support = np.zeros(normal.right.shape), np.flatnonzero(kept)
-    weights[support] = normal.columns(support).solve(np.full(len(support), ridge))
-    return weights

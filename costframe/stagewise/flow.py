@@ -62,15 +62,15 @@ class Flow:
 
         A row pays `on_arrival` at each node that it reaches, and `at_exit` at the node that answers it: float64 (n, K).
         """
-        found = np.empty(self.passes.shape)
+        payments = np.empty(self.passes.shape)
         for node in range(len(self.topology) - 1, -1, -1):
             if not self.topology.routes[node]:
-                found[:, node] = on_arrival[:, node] + at_exit[:, node]
+                payments[:, node] = on_arrival[:, node] + at_exit[:, node]
                 continue
-            below, above = self._followed(node, at_exit, found)
+            below, above = self._followed(node, at_exit, payments)
             up = self.up[:, node]
-            found[:, node] = on_arrival[:, node] + (1.0 - up) * below + up * above
-        return found
+            payments[:, node] = on_arrival[:, node] + (1.0 - up) * below + up * above
+        return payments
 
     def payment_difference(self, node: int, at_exit: F8, on_arrival: F8) -> F8:
         """Return the expected payment of each row below a node minus that above: float64 (n,)."""

@@ -26,8 +26,8 @@ def solve_scaled(matrix: F8, right: F8, penalty: F8 | None = None) -> F8:
     if not len(matrix):
         return np.zeros_like(right)
     factor, unit = _factor(matrix, penalty)
-    found, _ = dpotrs(factor, unit[:, np.newaxis] * right, lower=1, overwrite_b=1)
-    return np.ascontiguousarray(unit[:, np.newaxis] * found)
+    solution, _ = dpotrs(factor, unit[:, np.newaxis] * right, lower=1, overwrite_b=1)
+    return np.ascontiguousarray(unit[:, np.newaxis] * solution)
 
 
 def invert(matrix: F8, ridge: float) -> F8:
@@ -79,23 +79,23 @@ class ShrinkingInverse:
         self._at = np.arange(len(self.support))  # places of the support in the inverse
 
     @property
-    def lost_alone(self) -> F8:
+    def rises_alone(self) -> F8:
         """The rise of loss + ridge if one unknown is removed and the others are fitted again: float64 (s,)."""
         return np.asarray(0.5 * np.square(self.weights).sum(axis=1) / self._inverse[self._at, self._at])
 
-    def lost(self, gone: I8) -> float:
+    def rise_without(self, gone: I8) -> float:
         """Return the rise if several are removed, by their places in the support: 1/2 tr b_R' ((M^-1)_RR)^-1 b_R."""
         if 2 * len(gone) > len(self.support):
-            return self._lost_but_few(gone)
+            return self._rise_with_few_left(gone)
         at, part = self._at[gone], self.weights[gone]
         return 0.5 * float((part * solve_scaled(self._inverse[np.ix_(at, at)], part)).sum())
 
-    def _lost_but_few(self, gone: I8) -> float:
+    def _rise_with_few_left(self, gone: I8) -> float:
         """Fit the few others directly: a fit lowers loss + ridge by 1/2 tr b' r from that of zero weights."""
         left = np.delete(self.support, gone)
-        there = float((self.weights * self._right[self.support]).sum())
+        decrease = float((self.weights * self._right[self.support]).sum())
         few, penalty = self._matrix[np.ix_(left, left)], np.full(len(left), self._ridge)
-        return 0.5 * (there - float((solve_scaled(few, self._right[left], penalty) * self._right[left]).sum()))
+        return 0.5 * (decrease - float((solve_scaled(few, self._right[left], penalty) * self._right[left]).sum()))
 
     def remove(self, gone: I8) -> None:
         """Remove unknowns, by their places in the support."""

@@ -77,6 +77,12 @@ class NormalEquations:
         """Return the best constants: float64 (M,)."""
         return np.asarray(self.target_mean - self.mean @ weights)
 
+    def fit_ridge(self, kept: B1, ridge: float) -> F8:
+        """Fit by ridge on a support, bool (C,), with zeros elsewhere: float64 (C, M)."""
+        weights, support = np.zeros(self.right.shape), np.flatnonzero(kept)
+        weights[support] = self.columns(support).solve(np.full(len(support), ridge))
+        return weights
+
     def solve(self, penalty: F8) -> F8:
         """Minimize loss + 1/2 sum_c penalty_c |B_c|^2, eq. 14: float64 (C, M)."""
         return solve_scaled(self.gram, self.right, penalty)

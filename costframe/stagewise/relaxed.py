@@ -18,7 +18,6 @@ from costframe.stagewise.normal_equations import NormalEquations
 from costframe.stagewise.soft_tree import SoftTree, WeightedSum
 
 LOG_ODDS = 2.0  # a score fitted to -1 and 1 by squares is half the log odds, and its sign is the class
-_ZERO = 1e-4  # of the target's deviation: weights that change scores by less are set to zero
 _ROUNDS = 1000
 _FLOOR = 1e-6  # least auxiliary; weights that should be zero end below it
 _NEGLIGIBLE = 1e-7  # of the labels' deviation: outputs that change scores by less leave the alternation
@@ -198,22 +197,9 @@ def fit_relaxed(
     normal, total = NormalEquations.of(rows.outputs, rows.target, come), float(come.sum())
     varying, weights = np.flatnonzero(normal.varies), np.zeros(normal.right.shape)
     if len(varying):
-        here = groups.restrict(varying).times(1.0 / total)  # the loss is a mean over the rows that reach the stage
-        weights[varying] = relax(normal.columns(varying), here, l1 / total, bought, reach)
+        reached = groups.restrict(varying).times(1.0 / total)  # the loss is a mean over the rows that reach the stage
+        weights[varying] = relax(normal.columns(varying), reached, l1 / total, bought, reach)
     return WeightedSum(weights, normal.intercept(weights))
-
-
-def energies(groups: PricedGroups, weights: F8) -> F8:
-    """Return sum_c G_gc |B_c|^2: float64 (G,) for weights (C, M)."""
-    return np.asarray(groups.member @ np.square(weights).sum(axis=1))
-
-
-def drop_zeros(tree: SoftTree, rows: BankRows) -> SoftTree:
-    """Set negligible weights, which a minimizer leaves near zero, to zero."""
-    variance = rows.loss_weight @ np.square(rows.target - rows.loss_weight @ rows.target)
-    size = np.sqrt(np.square(tree.weights).sum(axis=2) * rows.variance)
-    matters = size >= _ZERO * np.sqrt(variance.max())
-    return evolve(tree, weights=np.where(matters[:, :, np.newaxis], tree.weights, 0.0))
 
 
 def as_log_odds(tree: SoftTree) -> SoftTree:

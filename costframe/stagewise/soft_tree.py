@@ -6,13 +6,15 @@ A single answer is one node, Cronus a chain, CSTC a binary tree. Routing is soft
 from __future__ import annotations
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.learners.outputs import BankOutputs
 from costframe.core.sums import coarse
 from costframe.stagewise.bank_rows import BankRows
 from costframe.stagewise.topology import Topology
+
+_ZERO = 1e-4  # of the target's deviation: weights that change scores by less are set to zero
 
 
 @frozen(eq=False)
@@ -56,11 +58,7 @@ class SoftTree:
     intercept: F8
     direction: F8
     threshold: F8
-    calibration: F8 = field()
-
-    @calibration.default
-    def _uncalibrated(self) -> F8:
-        return np.eye(1, 1 + self.intercept.shape[1]).repeat(len(self.intercept), axis=0)
+    calibration: F8 = field(default=Factory(lambda self: _uncalibrated(*self.intercept.shape), takes_self=True))
 
     @classmethod
     def chain(cls, weights: F8, intercept: F8, threshold: F8) -> SoftTree:
@@ -116,6 +114,13 @@ class SoftTree:
         """Turn scores (n, K, M) into the answers of nodes: float64 (n, K, M)."""
         return np.asarray(self.calibration[:, :1] * scores + self.calibration[:, 1:])
 
+    def without_zeros(self, rows: BankRows) -> SoftTree:
+        """Set negligible weights, which a minimizer leaves near zero, to zero."""
+        variance = rows.loss_weight @ np.square(rows.target - rows.loss_weight @ rows.target)
+        size = np.sqrt(np.square(self.weights).sum(axis=2) * rows.variance)
+        matters = size >= _ZERO * np.sqrt(variance.max())
+        return evolve(self, weights=np.where(matters[:, :, np.newaxis], self.weights, 0.0))
+
     def columns(self, used: I8) -> SoftTree:
         """Keep only the weights of some outputs."""
         return evolve(self, weights=self.weights[:, used])
@@ -142,10 +147,10 @@ class SoftTree:
         return self._with_node(node, np.outer(weights, first), 0.0 * first, first, threshold)
 
     def _with_node(self, node: int, weights: F8, intercept: F8, direction: F8, threshold: float) -> SoftTree:
-        found = self.take(self.topology, np.arange(len(self)))
-        found.weights[node], found.intercept[node], found.direction[node] = weights, intercept, direction
-        found.threshold[node] = threshold
-        return found
+        changed = self.take(self.topology, np.arange(len(self)))
+        changed.weights[node], changed.intercept[node], changed.direction[node] = weights, intercept, direction
+        changed.threshold[node] = threshold
+        return changed
 
     def coarse(self) -> SoftTree:
         """Round weights, constants and thresholds to a few digits, for the start of a descent."""
@@ -188,3 +193,7 @@ class SoftTree:
         tree = self.take(*self.topology.ending_at(node))  # all rows leave at this node
         tree.threshold[node] = 0.0
         return tree.without_idle_routes()
+
+
+def _uncalibrated(n_nodes: int, n_scores: int) -> F8:
+    return np.eye(1, 1 + n_scores).repeat(n_nodes, axis=0)

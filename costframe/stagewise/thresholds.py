@@ -1,4 +1,4 @@
-"""Thresholds of routes: the best ones given payments, and those that halve rows."""
+"""Thresholds of routes: the best ones given payments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from costframe.stagewise.flow import Flow
 from costframe.stagewise.topology import Topology
 
 _NEARLY = 1e-15
-_EVEN = 1e-9  # sums of weights differ by rounding; the first of two equal places wins
-_ROUNDING = 1e-12  # of the largest score
 _TURNS = 10
 
 
@@ -32,17 +30,17 @@ def best_thresholds(topology: Topology, scores: F8, at_exit: F8, on_arrival: F8,
     float64 (K,)
         -inf sends all rows up, inf all down. A finite threshold that moved lies between two scores.
     """
-    found = threshold.copy()
+    chosen = threshold.copy()
     for _ in range(_TURNS):
-        before = found.copy()
+        before = chosen.copy()
         for node in np.flatnonzero(topology.routes)[::-1].tolist():
-            flow = Flow.hard(topology, scores, found)
+            flow = Flow.hard(topology, scores, chosen)
             inside = flow.passes[:, node] > 0
             more = flow.payment_difference(node, at_exit, on_arrival)[inside]
-            found[node] = best_threshold(scores[inside, node], more, found[node])
-        if (found == before).all():
+            chosen[node] = best_threshold(scores[inside, node], more, chosen[node])
+        if (chosen == before).all():
             break
-    return found
+    return chosen
 
 
 def best_threshold(scores: F8, more: F8, now: float) -> float:
@@ -61,21 +59,6 @@ def best_threshold(scores: F8, more: F8, now: float) -> float:
     if at in {0, len(scores)}:
         return -np.inf if at == 0 else np.inf
     return _between(ascending, at)
-
-
-def halving_threshold(scores: F8, weight: F8) -> float:
-    """Return the threshold half-way between two adjacent scores that comes nearest to halving the weight.
-
-    Scores, (n,), that differ by rounding count as equal; the threshold is infinite if all are equal.
-    """
-    largest = float(np.abs(scores).max(initial=0.0))
-    order = np.argsort(scores, kind="stable")
-    ascending, sums = scores[order], np.cumsum(weight[order])
-    places = 1 + np.flatnonzero(np.diff(ascending) > _ROUNDING * largest)
-    if not len(places):
-        return np.inf
-    off = np.abs(sums[places - 1] / weight[order].sum() - 0.5)
-    return _between(ascending, int(places[np.flatnonzero(off <= off.min() + _EVEN)[0]]))
 
 
 def _between(ascending: F8, at: int) -> float:

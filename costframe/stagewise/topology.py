@@ -46,10 +46,10 @@ class Topology:
     @cached_property
     def parent(self) -> I8:
         """The parent of each node, -1 for the root: int64 (K,)."""
-        found = np.full(len(self), -1)
+        parents = np.full(len(self), -1)
         for node, below_above in enumerate(self.children):
-            found[below_above[below_above >= 0]] = node
-        return found
+            parents[below_above[below_above >= 0]] = node
+        return parents
 
     @cached_property
     def routes(self) -> B1:
@@ -64,11 +64,11 @@ class Topology:
     @cached_property
     def paths(self) -> B1:
         """Which nodes (columns) are on the way to each node (rows), itself included: bool (K, K)."""
-        found = np.eye(len(self), dtype=np.bool_)
+        on_path = np.eye(len(self), dtype=np.bool_)
         for node, parent in enumerate(self.parent):
             if parent >= 0:
-                found[node] |= found[parent]
-        return found
+                on_path[node] |= on_path[parent]
+        return on_path
 
     def without(self, node: int) -> tuple[Topology, I8]:
         """Turn a node into an exit of its parent; return also the old numbers of the nodes left, in the new order."""

@@ -20,7 +20,6 @@ from costframe.core.tables.rows import as_feature_names, as_rows
 from costframe.training.data import Rows
 from costframe.training.losses import SoftmaxLoss, loss_for
 from costframe.trees.banks import USUAL, boost_trees
-from costframe.trees.scaling import check_sizes
 
 LOSSES = ("squared", "logistic", "softmax")
 
@@ -81,8 +80,8 @@ def train_bank(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    own = column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
-    names = own if feature_names is None else as_feature_names(feature_names)
+    usual = column_names(X) or tuple(f"x{f}" for f in range(np.shape(X)[1] if np.ndim(X) == 2 else 0))
+    names = usual if feature_names is None else as_feature_names(feature_names)
     columns = find_categorical(categorical_features, X, names)
     rows = _read_rows(as_rows(X, names, columns.categories), y, sample_weight, loss)
     columns.check(rows.X, "X")
@@ -100,7 +99,7 @@ def _read_rows(values: F8, y: ArrayLike, sample_weight: ArrayLike | None, loss: 
     target = check_target(y, len(values), "y")
     keep = weight > 0
     rows = Rows(values[keep], _labels(target[keep], loss), weight[keep])
-    check_sizes(rows)
+    rows.check_sizes()
     return rows
 
 

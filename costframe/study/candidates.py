@@ -24,7 +24,7 @@ OURS = "costframe"  # the distribution of this package and its plugins
 _EXPECTED = "estimators: expected estimators, or fitted models of costframe (cf.adopt makes them of other libraries')"
 
 
-def owner_of(candidate: Candidate) -> str | None:
+def owner_of(candidate: StudyCandidate) -> str | None:
     """Return the distribution whose plugin has a candidate's algorithm; None if none is installed."""
     point = registry().owners.get(candidate.algorithm)
     return None if point is None or point.dist is None else point.dist.name
@@ -172,4 +172,4 @@ def task_of(candidates: Sequence[GivenCandidate], *, has_queries: bool) -> str:
 
 
 # Stands below the classes that it joins.
-Candidate = Entrant | GivenCandidate
+StudyCandidate = Entrant | GivenCandidate

@@ -70,8 +70,8 @@ def halves_of(train: StudyRows, valid: StudyRows, *, classes: bool) -> tuple[Fol
     """Divide valid into two halves that stop the training and estimate in turn; () if valid has too few of a class."""
     if len(valid.y) < _FEWEST_HALVED or _fewest(valid, classes=classes) < _FEWEST_HALVED:
         return ()
-    half = _number_folds(valid, 2, 0, classes=classes)
-    places = [np.flatnonzero(half == k) for k in range(2)]
+    half_of = _number_folds(valid, 2, 0, classes=classes)
+    places = [np.flatnonzero(half_of == k) for k in range(2)]
     return tuple(Fold(train, valid.take(other), valid.take(out), out) for out, other in (places, places[::-1]))
 
 

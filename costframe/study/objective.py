@@ -104,6 +104,7 @@ class _Bill(Objective):
         return join_bills(own, repeated)
 
 
+# Stand below their classes.
 SCORE, BILL = _Score(), _Bill()
 
 

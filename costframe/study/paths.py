@@ -63,13 +63,13 @@ def _fit_path(trial: Trial, points: int, budget: float | None, progress: Progres
         )
         largest = max(point.tradeoff for point in [*front, plain])
         fits = []
-        for point, predictor, stated, own in zip(chosen, predictors, estimates.stated, estimates.own, strict=True):
+        for point, predictor, stated, estimate in zip(chosen, predictors, estimates.stated, estimates.own, strict=True):
             # A path has no tradeoff at which it buys nothing.
             tradeoff = point.tradeoff if point.n_rounds or same_point(point, plain) else largest
             copy = model.with_predictor(predictor, tradeoff=tradeoff, n_iter_=point.n_rounds)
-            cost = None if own is None else CostEstimate(float(point.cost), float(point.cost_error), point.spent)
+            cost = None if estimate is None else CostEstimate(float(point.cost), float(point.cost_error), point.spent)
             fitted = trial.measure(copy, tradeoff, seconds / len(chosen), stated, cost)
-            if own is not None:
+            if estimate is not None:
                 fitted = evolve(fitted, repeated=estimates.repeat_search)
             fits.append(fitted)
     return Fits(fits, [(point.cost, point.score) for point in front])
@@ -118,11 +118,11 @@ def _estimate_points(
 ) -> _PointEstimates:
     """Estimate points by the algorithm itself, or by its path on folds; `reads` tells which read features."""
     trial = fitting.trial
-    own = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
-    has_own = any(own)  # it trains on valid too
-    folds, own = _folds_for(trial, model, own)
+    by_valid = [None if trial.stopping is not None else _own_estimate(point) for point in chosen]
+    has_own = any(by_valid)  # it trains on valid too
+    folds, by_valid = _folds_for(trial, model, by_valid)
     if not folds:
-        return _PointEstimates(own, own)
+        return _PointEstimates(by_valid, by_valid)
     fitting, on_folds = evolve(fitting, n_paths=1 + len(folds)), []
     try:
         for done, fold in enumerate(folds, 1):
@@ -131,25 +131,27 @@ def _estimate_points(
             on_folds.append(estimate_on_fold(trial, fold, other, repeated, path, chosen, has_own=has_own))
         joined = join_over_folds(chosen, folds, on_folds, trial.rows_lacked(folds, model), has_own=has_own)
     except UndefinedScoreError:
-        if not any(own) or trial.repeats_on_folds:  # folds that were asked for, or nothing else
+        if not any(by_valid) or trial.repeats_on_folds:  # folds that were asked for, or nothing else
             raise
-        return _PointEstimates(own, own)
-    return _PointEstimates(own, trial.objective.join_repeated(own, joined, reads), repeat_search=True)
+        return _PointEstimates(by_valid, by_valid)
+    return _PointEstimates(by_valid, trial.objective.join_repeated(by_valid, joined, reads), repeat_search=True)
 
 
-def _folds_for(trial: Trial, model: Any, own: list[Estimate | None]) -> tuple[tuple[Fold, ...], list[Estimate | None]]:
+def _folds_for(
+    trial: Trial, model: Any, by_valid: list[Estimate | None]
+) -> tuple[tuple[Fold, ...], list[Estimate | None]]:
     """Return the folds that estimate a path, and its own estimates, which ignore groups, and who was tested."""
-    if not any(own):
-        return trial.folds_for(model), own
+    if not any(by_valid):
+        return trial.folds_for(model), by_valid
     folds = trial.folds_of_search(model)
     if not trial.train.mislead_own_folds:
-        return folds, own
+        return folds, by_valid
     if not folds:
         raise ParameterError(
             f"cv: {trial.algorithm} estimates scores by folds that ignore groups and tests not made; give a number of "
             "folds"
         )
-    return folds, [None] * len(own)
+    return folds, [None] * len(by_valid)
 
 
 def _apart_from_valid(trial: Trial, model: Any) -> Trial:

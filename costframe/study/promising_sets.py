@@ -7,7 +7,6 @@ import math
 from attrs import define, field, frozen
 
 from costframe.core.machine import thread_count
-from costframe.sets.choose import choose_spread
 from costframe.sets.quick_search import search_quickly
 from costframe.study.rows import StudyRows
 from costframe.training.influences import influence, standard_error
@@ -48,7 +47,7 @@ def _search(model: CostAwareEstimator, rows: StudyRows, name: str | LibraryScore
         return []
     sets, y, of_codes = [], archive.rows.y, with_labels(name, archive.rows.labels, archive.rows.X)
     weight, qid = archive.rows.uneven_weight, archive.rows.qid
-    for features in (features for features in choose_spread(archive, _SETS) if len(features) < len(data.feature_names)):
+    for features in (features for features in archive.spread(_SETS) if len(features) < len(data.feature_names)):
         predictions = archive.held_out(features).predictions
         score = float(score_named(of_codes)(y, predictions, weight, qid))
         if not math.isfinite(score):  # the searched rows may lack a class

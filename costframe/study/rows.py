@@ -246,8 +246,8 @@ class StudyRows:
             )
         y = np.concatenate([np.asarray(self.y), np.asarray(other.y)])
         qid, groups = (
-            None if own is None else np.concatenate([np.asarray(own), np.asarray(others)])
-            for own, others in ((self.qid, other.qid), (self.groups, other.groups))
+            None if numbers is None else np.concatenate([np.asarray(numbers), np.asarray(others)])
+            for numbers, others in ((self.qid, other.qid), (self.groups, other.groups))
         )
         made = None if self.made is None or other.made is None else _stack(self.made, other.made)
         recorded = None

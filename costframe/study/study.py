@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from costframe.core.errors import CostframeError, format_count
 from costframe.study.adopting_estimator import AdoptingEstimator
 from costframe.study.all_fits import POINTS_OF_FITS, fit_all
-from costframe.study.candidates import OURS, Candidate, owner_of
+from costframe.study.candidates import OURS, StudyCandidate, owner_of
 from costframe.study.division import Division
 from costframe.study.events import FitTask, TaskEnded, TaskFailed
 from costframe.study.failures import TimeIsUp
@@ -35,7 +35,7 @@ def _ignore() -> None:
 class Study:
     """What to fit on which rows, where to store it, and until when."""
 
-    candidates: Sequence[Candidate]  # with distinct labels
+    candidates: Sequence[StudyCandidate]  # with distinct labels
     rows: Division  # all candidates train, stop and are scored on the same rows
     score: str | LibraryScore
     plan: StudyPlan = field(factory=StudyPlan)  # of the fits of each candidate with a tradeoff
@@ -79,7 +79,7 @@ class Study:
         fits = format_count(sum(map(self._count_fits, self.candidates)), "fit")
         return f"{models} on {rows:,} rows, about {fits}; a time limit, fewer points, and cv=0 make it shorter"
 
-    def _count_fits(self, candidate: Candidate) -> int:
+    def _count_fits(self, candidate: StudyCandidate) -> int:
         """Return about how many fits a candidate has, with those on folds."""
         n_folds, tradeoffs = len(self.rows.folds), self.plan.tradeoffs
         if candidate.has_path and tradeoffs is None:
@@ -89,7 +89,7 @@ class Study:
         single = len(tradeoffs) if tradeoffs is not None else self.plan.points or POINTS_OF_FITS
         return single * (1 + n_folds * self.rows.folds_repeat)
 
-    def _count_paths(self, candidate: Candidate) -> int:
+    def _count_paths(self, candidate: StudyCandidate) -> int:
         """Return the number of fits of a candidate with a path: one, and one for each fold that repeats it."""
         trial = self.trial(FitTask(candidate.label))
         try:

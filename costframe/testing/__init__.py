@@ -4,9 +4,10 @@ One line in a test is enough::
 
     check_algorithm("my-algorithm")
 
-`parametrize_algorithm` makes one pytest case of each law instead. `strategies` draws cost models, banks, stage trees
-and rows for property tests. `run_together` trains on rows dealt to several workers. The extra `costframe[testing]`
-brings all that the kit imports: pandas, pytest and hypothesis.
+`parametrize_algorithm` makes one pytest case of each law instead, and `checks` lists them. `strategies` draws cost
+models, banks, stage trees and rows for property tests. `inquire` steps through a row; `expect_as_reported`,
+`expect_one_label` and `expect_retries` hold a predictor of one's own to what laws expect. `run_together` trains on rows
+dealt to several workers. The extra `costframe[testing]` brings all that the kit imports: pandas, pytest and hypothesis.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from costframe.testing.case import Law
-from costframe.testing.check import Check, ConformanceError, check_algorithm, laws, parametrize_algorithm
-from costframe.testing.counting import CountingSource
+from costframe.testing.case import Law, same_bits
+from costframe.testing.check import Check, ConformanceError, check_algorithm, checks, laws, parametrize_algorithm
+from costframe.testing.counting import CountingSource, expect_as_reported, expect_close, inquire
+from costframe.testing.laws_of_errors import expect_retries, inquiries
+from costframe.testing.laws_of_labels import expect_one_label
 from costframe.testing.parts import run_together
 
 if TYPE_CHECKING:
@@ -28,9 +31,17 @@ __all__ = [
     "CountingSource",
     "Law",
     "check_algorithm",
+    "checks",
+    "expect_as_reported",
+    "expect_close",
+    "expect_one_label",
+    "expect_retries",
+    "inquire",
+    "inquiries",
     "laws",
     "parametrize_algorithm",
     "run_together",
+    "same_bits",
     "strategies",
 ]
 

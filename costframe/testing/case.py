@@ -201,9 +201,9 @@ def fit(estimator: Any, table: Table, sample_weight: F8 | None = None, **more: A
 
 def cases(algorithm: Algorithm | str, settings: Mapping[str, Any] | None = None) -> list[Case]:
     """List the cases of an algorithm, or of its name: the kinds of estimators it has."""
-    found, reasons = _find_algorithm(algorithm), not_for(algorithm)
-    has = [kind for kind, (task, _) in KINDS.items() if getattr(found, TASKS[task]) is not None]
-    return [Case(found, kind, settings or {}) for kind in has if kind not in reasons]
+    entry, reasons = _find_algorithm(algorithm), not_for(algorithm)
+    has = [kind for kind, (task, _) in KINDS.items() if getattr(entry, TASKS[task]) is not None]
+    return [Case(entry, kind, settings or {}) for kind in has if kind not in reasons]
 
 
 def not_for(algorithm: Algorithm | str) -> dict[str, str]:
@@ -216,10 +216,10 @@ def not_for(algorithm: Algorithm | str) -> dict[str, str]:
 
 
 def _find_algorithm(algorithm: Algorithm | str) -> Algorithm:
-    found = registry().algorithm(algorithm) if isinstance(algorithm, str) else algorithm
-    if not isinstance(found, Algorithm):
-        raise PluginError(f"algorithm: expected an Algorithm or its name, got {type(found).__name__}")
-    return found
+    entry = registry().algorithm(algorithm) if isinstance(algorithm, str) else algorithm
+    if not isinstance(entry, Algorithm):
+        raise PluginError(f"algorithm: expected an Algorithm or its name, got {type(entry).__name__}")
+    return entry
 
 
 def expect(truth: object, otherwise: str) -> None:

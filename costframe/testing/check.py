@@ -70,19 +70,19 @@ def checks(
     """List the checks of an algorithm; takes the arguments of `check_algorithm`."""
     needed("pandas", "testing")  # laws make data frames; without it, they would look broken
     reasons = dict(expected_failures or {})
-    found = []
+    listed = []
     for case in cases(algorithm, settings):
-        kept = [law for law in laws().values() if not (law.compares_fits and case.draws)]
-        for law in kept:
+        fitting = [law for law in laws().values() if not (law.compares_fits and case.draws)]
+        for law in fitting:
             reason = reasons.get(f"{law.name}[{case.title}]", reasons.get(law.name))
-            found.append(Check(law, case, reason))
-    known = {name for check in found for name in (check.law.name, check.title)}
+            listed.append(Check(law, case, reason))
+    known = {name for check in listed for name in (check.law.name, check.title)}
     for name, reason in reasons.items():
         if name not in known:
             raise ValueError(f"expected_failures: {name!r} is no law, or of no kind that the algorithm has; see laws()")
         if not isinstance(reason, str) or not reason.strip():
             raise ValueError(f"expected_failures: {name!r} has no reason")
-    return found
+    return listed
 
 
 def check_algorithm(
@@ -150,13 +150,13 @@ def parametrize_algorithm(
     def marks(check: Check) -> list[Any]:
         return [] if check.reason is None else [pytest.mark.xfail(reason=check.reason, strict=True)]
 
-    found = checks(algorithm, expected_failures=expected_failures, settings=settings)
+    cases = checks(algorithm, expected_failures=expected_failures, settings=settings)
     skipped = [
         pytest.param(None, id=kind, marks=[pytest.mark.skip(reason=reason)])
         for kind, reason in not_for(algorithm).items()
     ]
     return pytest.mark.parametrize(
-        "check", [pytest.param(check, id=check.title, marks=marks(check)) for check in found] + skipped
+        "check", [pytest.param(check, id=check.title, marks=marks(check)) for check in cases] + skipped
     )
 
 

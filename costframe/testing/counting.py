@@ -87,7 +87,7 @@ def unavailable_features(names: Iterable[str]) -> set[str]:
 
 def acquired_names(report: CostReport, i: int) -> set[str]:
     """Return the features that row i of a report acquired."""
-    return {name for name, one in zip(report.feature_names, report.acquired[i], strict=True) if one}
+    return {name for name, is_acquired in zip(report.feature_names, report.acquired[i], strict=True) if is_acquired}
 
 
 def expect_as_reported(
@@ -111,6 +111,6 @@ def expect_as_reported(
         expect(report.cut[i] == (end.reason != "complete"), f"{where}: cut is reported, the reason is {end.reason!r}")
 
 
-def expect_close(found: float, wanted: float, what: str) -> None:
+def expect_close(given: float, wanted: float, what: str) -> None:
     """Expect two costs to be equal up to rounding."""
-    expect(abs(found - wanted) <= 1e-9 * max(1.0, abs(wanted)), f"{what}: {found!r} against {wanted!r}")
+    expect(abs(given - wanted) <= 1e-9 * max(1.0, abs(wanted)), f"{what}: {given!r} against {wanted!r}")

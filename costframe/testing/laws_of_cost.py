@@ -81,11 +81,11 @@ def resources_are_charged_once(case: Case) -> None:
     report = predictor.cost(case.table.fresh)
     closed = {"iron": ["blood"], "sugar": ["blood"], "scan": ["scanner", "visit"]}
     prices = {"blood": 2.0, "scanner": 5.0, "visit": 1.0}
-    own = {"free": 0.0, "cheap": 1.0, "noise": 1.5, "iron": 0.5, "sugar": 0.25, "scan": 4.0}
+    alone = {"free": 0.0, "cheap": 1.0, "noise": 1.5, "iron": 0.5, "sugar": 0.25, "scan": 4.0}
     for i in range(len(report.per_row)):
         bought = acquired_names(report, i)
         resources = {resource for name in bought for resource in closed.get(name, [])}
-        by_hand = sum(own[name] for name in bought) + sum(prices[resource] for resource in resources)
+        by_hand = sum(alone[name] for name in bought) + sum(prices[resource] for resource in resources)
         expect_close(report.per_row[i], by_hand, f"row {i}, which acquired {bought}")
 
 
@@ -125,9 +125,9 @@ def rows_are_independent(case: Case) -> None:
     predictor, rows = case.fitted().predictor_, case.table.fresh
     values, cost = predictor.predict(rows), predictor.cost(rows).per_row
     for i in range(SOME):
-        one = rows[i : i + 1]
-        expect(same_bits(predictor.predict(one)[0], values[i]), f"row {i}: predicted otherwise alone")
-        expect(same_bits(predictor.cost(one).per_row[0], cost[i]), f"row {i}: costs otherwise alone")
+        row = rows[i : i + 1]
+        expect(same_bits(predictor.predict(row)[0], values[i]), f"row {i}: predicted otherwise alone")
+        expect(same_bits(predictor.cost(row).per_row[0], cost[i]), f"row {i}: costs otherwise alone")
 
 
 @law
@@ -219,10 +219,12 @@ def saved_is_loaded(case: Case) -> None:
     expect(same_bits(loaded.decision_function(rows), predictor.decision_function(rows)), "scores differ after loading")
     expect(loaded.costs == predictor.costs, "prices differ after loading")
     expect(same_bits(loaded.cost(rows).per_row, predictor.cost(rows).per_row), "costs differ after loading")
-    capped = [one.predict(rows, max_cost=0.5 * float(one.cost(rows).per_row.max())) for one in (loaded, predictor)]
+    capped = [
+        model.predict(rows, max_cost=0.5 * float(model.cost(rows).per_row.max())) for model in (loaded, predictor)
+    ]
     expect(same_bits(*capped), "predictions under a cap differ after loading")
     for i, row in enumerate(rows[:5]):
-        ends = [inquire(one, row, COSTS)[0] for one in (loaded, predictor)]
+        ends = [inquire(model, row, COSTS)[0] for model in (loaded, predictor)]
         expect(ends[0].acquired == ends[1].acquired, f"row {i}: an inquiry acquires otherwise after loading")
 
 

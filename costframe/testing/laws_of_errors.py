@@ -32,9 +32,9 @@ def an_error_changes_nothing(case: Case) -> None:
 
 def inquiries(predictor: Any, rows: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield ways to begin an inquiry at a predictor's own prices: with terms of all kinds, and from raw columns."""
-    half = 0.5 * float(predictor.cost(rows).per_row.max())
+    cap = 0.5 * float(predictor.cost(rows).per_row.max())
     terms: tuple[dict[str, Any], ...] = (
-        {}, {"acquisition": "learner"}, {"max_cost": half}, {"unavailable": predictor.feature_names[1:2]},
+        {}, {"acquisition": "learner"}, {"max_cost": cap}, {"unavailable": predictor.feature_names[1:2]},
     )  # fmt: skip
     models = [("", predictor)]
     if isinstance(predictor, Predictor):
@@ -89,8 +89,8 @@ def expect_retries(begin: Callable[[], Any], values: Mapping[str, float], where:
             expect(call < MOST_CALLS, f"{where}: a step that failed cannot be taken again")
     expect(_fails(inquiry, {}) and _fails(inquiry, dict(values)), f"{where}: takes values after its end")
     for name in ("cost", "acquired", "rounds", "exit", "reason"):
-        found, wanted = getattr(inquiry.answer, name), getattr(plain.answer, name)
-        expect(found == wanted, f"{where}: {name} is {found} after errors, {wanted} without")
+        got, wanted = getattr(inquiry.answer, name), getattr(plain.answer, name)
+        expect(got == wanted, f"{where}: {name} is {got} after errors, {wanted} without")
     expect(same_bits(inquiry.answer.value, plain.answer.value), f"{where}: the answer differs after errors")
 
 

@@ -1,4 +1,4 @@
-"""The law of labels: a row has one, whoever asks."""
+"""The law of labels: a row has the same one in every answer."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def a_row_has_one_label(case: Case) -> None:
 
 
 def expect_one_label(predictor: Any, rows: F8, wanted: Any, *, some: int = SOME) -> None:
-    """Expect that a predictor gives rows, float64 (rows, d), these labels, (rows,), whoever asks for them.
+    """Expect that a predictor gives rows, float64 (rows, d), these labels, (rows,), in every way to ask.
 
     A table is asked as it is, under a cap that every row can pay, and of the model after saving and loading. The first
     `some` rows are asked one by one, as an inquiry and as one of several rows.
     """
     for title, ask in _tables(predictor):
-        found = ask(rows)
-        differ = np.flatnonzero(np.asarray(found) != np.asarray(wanted))
-        expect(not len(differ), f"{title} labels {len(differ)} rows otherwise: {_first(differ, found, wanted)}")
+        asked_labels = ask(rows)
+        differ = np.flatnonzero(np.asarray(asked_labels) != np.asarray(wanted))
+        expect(not len(differ), f"{title} labels {len(differ)} rows otherwise: {_first(differ, asked_labels, wanted)}")
     few = rows[:some]
     mappings = [dict(zip(predictor.feature_names, row.tolist(), strict=True)) for row in few]
     ends = {
@@ -51,7 +51,9 @@ def expect_one_label(predictor: Any, rows: F8, wanted: Any, *, some: int = SOME)
     }
     for title, answers in ends.items():
         labels = [answer.label for answer in answers]
-        differ = np.flatnonzero([one != other for one, other in zip(labels, np.asarray(wanted).tolist(), strict=False)])
+        differ = np.flatnonzero(
+            [label != other for label, other in zip(labels, np.asarray(wanted).tolist(), strict=False)]
+        )
         expect(not len(differ), f"{title} is labelled otherwise: {_first(differ, labels, wanted)}")
 
 
@@ -81,10 +83,10 @@ def _functions(model: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(model, GuardedPredictor):
         yield from _functions(model.inner)
     if isinstance(model, PreparedPredictor):
-        yield from ((each.name, each.function) for each in model.preparation.opaques)
+        yield from ((operation.name, operation.function) for operation in model.preparation.opaques)
         yield from _functions(model.inner)
     elif hasattr(model, "bank"):
-        yield from ((each.name, each.function) for each in model.bank.opaques)
+        yield from ((learner.name, learner.function) for learner in model.bank.opaques)
 
 
 def _end(predictor: Any, row: dict[str, float]) -> Any:
@@ -94,5 +96,5 @@ def _end(predictor: Any, row: dict[str, float]) -> Any:
     return inquiry.answer
 
 
-def _first(differ: I8, found: Any, wanted: Any) -> str:
-    return f"row {differ[0]} is {found[differ[0]]!r}, not {wanted[differ[0]]!r}" if len(differ) else ""
+def _first(differ: I8, labels: Any, wanted: Any) -> str:
+    return f"row {differ[0]} is {labels[differ[0]]!r}, not {wanted[differ[0]]!r}" if len(differ) else ""

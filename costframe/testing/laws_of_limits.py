@@ -86,7 +86,7 @@ def caps_are_kept_to_the_last_digit(case: Case) -> None:
         return
     for prices in (TENTHS, HUGE):
         costs = sorted(set(predictor.cost(rows, prices).per_row.tolist()))
-        for cap in {each for cost in (costs[0], costs[len(costs) // 2], costs[-1]) for each in (cost, 0.9 * cost)}:
+        for cap in {cap for cost in (costs[0], costs[len(costs) // 2], costs[-1]) for cap in (cost, 0.9 * cost)}:
             for max_cost in (cap, max(0.0, float(np.nextafter(cap, 0.0)))):
                 report = predictor.cost(rows, prices, max_cost=max_cost)
                 expect_parts(report, f"max_cost={max_cost!r}")
@@ -172,11 +172,11 @@ def estimators_pass_limits_on(case: Case) -> None:
     for limits in ({"max_cost": cap}, {"unavailable": ("blood", "cheap")}):
         report = estimator.cost(rows, **limits)
         expect(report.cut is not None, "estimator.cost does not say which rows are cut")
-        own = estimator.predictor_.cost(rows, **limits)
-        expect(same_bits(report.per_row, own.per_row), f"{limits}: estimator.cost differs from predictor_.cost")
-        found, values = estimator.predict(rows, **limits), estimator.predictor_.predict(rows, **limits)
+        expected = estimator.predictor_.cost(rows, **limits)
+        expect(same_bits(report.per_row, expected.per_row), f"{limits}: estimator.cost differs from predictor_.cost")
+        predicted, values = estimator.predict(rows, **limits), estimator.predictor_.predict(rows, **limits)
         if not case.is_classifier:
-            expect(same_bits(found, values), f"{limits}: predict differs from the predictor's")
+            expect(same_bits(predicted, values), f"{limits}: predict differs from the predictor's")
             continue
         p = estimator.predict_proba(rows, **limits)
         same = same_bits(p if values.ndim == 2 else p[:, 1], values)
@@ -220,8 +220,8 @@ def what_gets_cheaper_is_bought_no_less(case: Case) -> None:
         dear = _buyers(predictor, case, columns, COSTS)
         for share in (0.2, 0.0):
             cheap = _buyers(predictor, case, columns, _scale_prices(share, name))
-            lost = np.flatnonzero(dear & ~cheap)
-            expect(not len(lost), f"the price of {name!r} falls, and rows {lost[:5].tolist()} no longer buy it")
+            dropped = np.flatnonzero(dear & ~cheap)
+            expect(not len(dropped), f"the price of {name!r} falls, and rows {dropped[:5].tolist()} no longer buy it")
 
 
 @law
@@ -232,10 +232,10 @@ def a_larger_tradeoff_buys_no_more(case: Case) -> None:
         return
     scale = np.geomspace(1e-3, 1e3, 13) * (predictor.tradeoff or 1.0)
     costs = [predictor.cost(case.table.X, tradeoff=tradeoff).mean for tradeoff in scale.tolist()]
-    for place, (one, other) in enumerate(pairwise(costs)):
+    for place, (before, other) in enumerate(pairwise(costs)):
         expect(
-            other <= one * (1 + 1e-9),
-            f"at tradeoff {scale[place]:g} rows cost {one:g}, at {scale[place + 1]:g} {other:g}, which is more",
+            other <= before * (1 + 1e-9),
+            f"at tradeoff {scale[place]:g} rows cost {before:g}, at {scale[place + 1]:g} {other:g}, which is more",
         )
 
 

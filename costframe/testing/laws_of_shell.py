@@ -110,11 +110,11 @@ def labels_come_back(case: Case) -> None:
     names = np.array(["pear", "apple", "quince"])
     texts = case.make().fit(case.table.X, names[case.table.y])
     expect(texts.classes_.tolist() == sorted(set(names[case.table.y])), f"classes_ is {texts.classes_}")
-    found = texts.predict(case.table.fresh)
-    expect(set(found) <= set(names), f"predicts {found[:3]} for labels {names}")
+    labels = texts.predict(case.table.fresh)
+    expect(set(labels) <= set(names), f"predicts {labels[:3]} for labels {names}")
     for estimator in (texts, case.fitted()):
         expect_likeliest(estimator, case.table.fresh)
-    expect(np.mean(found == names[case.table.y_fresh]) > 1 / len(texts.classes_), "labels come back mixed up")
+    expect(np.mean(labels == names[case.table.y_fresh]) > 1 / len(texts.classes_), "labels come back mixed up")
 
 
 @law_of_fits
@@ -128,9 +128,12 @@ def column_order_of_frames_is_free(case: Case) -> None:
     expect(np.array_equal(estimator.predict(straight), estimator.predict(turned)), "column order changes predictions")
     report, again = estimator.cost(straight), estimator.cost(turned)
     expect(same_bits(report.per_row, again.per_row), "the order of a frame's columns changes costs")
-    one, other = plain.cost(table.fresh), report
-    close = abs(one.mean - other.mean) <= 0.05 * max(one.mean, 1.0)
-    expect(close, f"a model of reversed columns costs {other.mean:g} per row, not {one.mean:g}: prices go by position")
+    cost_in_order, other = plain.cost(table.fresh), report
+    close = abs(cost_in_order.mean - other.mean) <= 0.05 * max(cost_in_order.mean, 1.0)
+    expect(
+        close,
+        f"a model of reversed columns costs {other.mean:g} per row, not {cost_in_order.mean:g}: prices go by position",
+    )
 
 
 def make_frame(X: Any, order: list[str]) -> pd.DataFrame:

@@ -78,9 +78,9 @@ def unit_of_prices_is_free(case: Case) -> None:
     cents = {
         kind: {name: _in_cents(entry) for name, entry in table[kind].items()} for kind in ("features", "resources")
     }
-    other, one = case.fit(cents, 0.01 / UNIT), case.fitted(0.01)
-    expect(same_bits(case.scores(other), case.scores(one)), "prices in another unit give another model")
-    scaled = same_bits(other.cost(rows).per_row, UNIT * one.cost(rows).per_row)
+    other, usual = case.fit(cents, 0.01 / UNIT), case.fitted(0.01)
+    expect(same_bits(case.scores(other), case.scores(usual)), "prices in another unit give another model")
+    scaled = same_bits(other.cost(rows).per_row, UNIT * usual.cost(rows).per_row)
     expect(scaled, "prices in another unit do not cost as many times as much")
 
 
@@ -161,8 +161,8 @@ def rows_of_weight_zero_are_dropped(case: Case) -> None:
     _expect_close(case, weighted, dropped, "rows of weight zero change the model")
 
 
-def _expect_close(case: Case, one: Any, other: Any, otherwise: str) -> None:
-    a, b = case.scores(one), case.scores(other)
+def _expect_close(case: Case, model: Any, other: Any, otherwise: str) -> None:
+    a, b = case.scores(model), case.scores(other)
     expect(a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=1e-6), otherwise)
 
 
@@ -176,8 +176,8 @@ def deterministic(case: Case) -> None:
 def threads_change_nothing(case: Case) -> None:
     """The number of threads does not change the model."""
     if "n_jobs" in case.parameters:
-        one, two = (case.scores(case.fit(n_jobs=n_jobs)) for n_jobs in (1, 2))
-        expect(same_bits(one, two), "n_jobs=1 and n_jobs=2 give different models")
+        serial, threaded = (case.scores(case.fit(n_jobs=n_jobs)) for n_jobs in (1, 2))
+        expect(same_bits(serial, threaded), "n_jobs=1 and n_jobs=2 give different models")
 
 
 @law_of_fits
@@ -189,9 +189,9 @@ def workers_train_the_model_of_all_rows(case: Case) -> None:
     of_row = (np.arange(len(table.X)) if table.qid is None else table.qid) % 3 == 0  # a third, or of the queries
 
     def train(workers: Workers) -> Any:
-        own = table.take(of_row == bool(workers.rank))
-        queries = {} if own.qid is None else {"qid": own.qid}
-        return case.make().fit_part(workers, own.X, own.y, **queries)
+        part = table.take(of_row == bool(workers.rank))
+        queries = {} if part.qid is None else {"qid": part.qid}
+        return case.make().fit_part(workers, part.X, part.y, **queries)
 
     try:
         trained = run_together(2, train)
@@ -200,7 +200,7 @@ def workers_train_the_model_of_all_rows(case: Case) -> None:
         return  # some settings may be for one machine
     for estimator in trained:
         _expect_close(case, estimator, case.fitted(), "a worker has another model than one with all rows")
-        bought = (each.cost(table.fresh).acquired for each in (estimator, case.fitted()))
+        bought = (model.cost(table.fresh).acquired for model in (estimator, case.fitted()))
         expect(np.array_equal(*bought), "a worker's model acquires other features than that of one with all rows")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costframe.core.errors import WorkersError
-from costframe.core.workers import MAX, Operation, Workers
+from costframe.core.workers import MAX, Reduction, Workers
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class _ThreadWorkers(Workers):
         self.rank, self.count = rank, len(given)
         self._barrier, self._given = barrier, given
 
-    def _combine(self, values: NDArray[Any], operation: Operation) -> NDArray[Any]:
+    def _combine(self, values: NDArray[Any], operation: Reduction) -> NDArray[Any]:
         self._given[self.rank] = values.copy()
         try:
             self._barrier.wait()

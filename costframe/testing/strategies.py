@@ -29,7 +29,17 @@ from costframe.core.stages.links import LINKS
 from costframe.core.stages.stages import Answer, Route, Stage
 from costframe.core.stages.stops import Rung, Stop
 
-__all__ = ["banks", "cost_models", "feature_names", "planned_predictors", "rows", "stage_trees", "tree_tables"]
+__all__ = [
+    "LABELS",
+    "NASTY",
+    "banks",
+    "cost_models",
+    "feature_names",
+    "planned_predictors",
+    "rows",
+    "stage_trees",
+    "tree_tables",
+]
 
 VALUES = (-1.0, 0.0, 0.5, 1.0, 2.0)
 NASTY = (
@@ -66,11 +76,17 @@ def cost_models(draw: st.DrawFn, names: Sequence[str], *, computing: bool = True
     price = st.sampled_from(PRICES)
     resources: list[ResourcePrice] = []
     for r in range(draw(st.integers(0, 3))):
-        needs = draw(st.sets(st.sampled_from([one.name for one in resources]))) if resources else set()
+        needs = draw(st.sets(st.sampled_from([resource.name for resource in resources]))) if resources else set()
         resources.append(ResourcePrice(f"r{r}", draw(price), tuple(sorted(needs))))
-    need = st.sets(st.sampled_from([one.name for one in resources]), max_size=2) if resources else st.just(set[str]())
-    own = st.none() | price if computing else st.none()
-    features = [FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(own)) for name in names]
+    need = (
+        st.sets(st.sampled_from([resource.name for resource in resources]), max_size=2)
+        if resources
+        else st.just(set[str]())
+    )
+    learner_price = st.none() | price if computing else st.none()
+    features = [
+        FeaturePrice(name, draw(price), tuple(sorted(draw(need))), draw(price), draw(learner_price)) for name in names
+    ]
     split, learner, reuse = (draw(price) for _ in range(3)) if computing else (0.0, 0.0, 0.0)
     return CostModel(tuple(features), tuple(resources), "unit", split, learner, reuse)
 
@@ -167,7 +183,9 @@ def _ladders(draw: st.DrawFn, *, has_plans: bool) -> tuple[Rung, ...]:
     least = sorted(draw(st.sets(st.sampled_from((0.05, 0.1, 1.0)), max_size=2)))
     least = [0.0, *least] if least or has_plans or draw(st.booleans()) else []
     which = draw(st.integers(0, len(least) - 1)) if has_plans else -1
-    return tuple(Rung(each, draw(st.sampled_from((0.0, 0.1, 1.0))), place == which) for place, each in enumerate(least))
+    return tuple(
+        Rung(level, draw(st.sampled_from((0.0, 0.1, 1.0))), place == which) for place, level in enumerate(least)
+    )
 
 
 @st.composite
@@ -186,7 +204,7 @@ def _answers(
     first = sum(len(part) for part in parts)
     bank = draw(banks(names, opaque=bool(suffix))) if names else WeakLearnerBank.columns((), [])
     learners, weights = draw(_combinations(bank, n_outputs))
-    parts.append(evolve(bank, opaques=tuple(evolve(each, name=each.name + suffix) for each in bank.opaques)))
+    parts.append(evolve(bank, opaques=tuple(evolve(opaque, name=opaque.name + suffix) for opaque in bank.opaques)))
     intercept = [draw(st.sampled_from(intercepts)) for _ in range(n_outputs)]
     return Answer([first + t for t in learners], weights, intercept)
 

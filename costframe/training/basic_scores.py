@@ -47,7 +47,7 @@ def _area(positive: B1, p: F8, weight: F8) -> float:
     p, ones = p[order], np.where(positive, weight, 0.0)[order]
     zeros = weight[order] - ones
     last = np.append(np.flatnonzero(p[1:] != p[:-1]), len(p) - 1) if len(p) else np.empty(0, np.int64)
-    ones, zeros = (np.diff(np.cumsum(each)[last], prepend=0.0) for each in (ones, zeros))  # of rows that tie
+    ones, zeros = (np.diff(np.cumsum(counts)[last], prepend=0.0) for counts in (ones, zeros))  # of rows that tie
     below, pairs = np.cumsum(zeros) - zeros, float(ones.sum() * zeros.sum())
     return float((ones * (below + 0.5 * zeros)).sum() / pairs) if pairs else float("nan")
 
@@ -58,9 +58,9 @@ def average_precision(y: I8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -
     weights, order = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64), np.argsort(-p)
     ones, p = np.where(np.asarray(y) == 1, weights, 0.0)[order], p[order]
     last = np.append(np.flatnonzero(p[1:] != p[:-1]), len(p) - 1)  # of rows that tie
-    found, drawn = np.cumsum(ones)[last], np.cumsum(weights[order])[last]
-    precision = found / np.where(drawn > 0, drawn, 1.0)
-    return float((np.diff(found, prepend=0.0) * precision).sum() / found[-1]) if found[-1] else 0.0
+    positives, drawn = np.cumsum(ones)[last], np.cumsum(weights[order])[last]
+    precision = positives / np.where(drawn > 0, drawn, 1.0)
+    return float((np.diff(positives, prepend=0.0) * precision).sum() / positives[-1]) if positives[-1] else 0.0
 
 
 def r2(y: F8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
@@ -88,8 +88,8 @@ def f1(y: I8, p: F8, weight: F8 | None, _qid: ArrayLike | None) -> float:
     worth, guess = np.ones(len(p)) if weight is None else np.asarray(weight, np.float64), guesses(p)
     n_classes = p.shape[1] if p.ndim == 2 else 2
     hits, guessed, rows = (
-        np.asarray(np.bincount(of, each, n_classes), np.float64)[int(n_classes == 2) :]
-        for of, each in ((y, worth * (guess == y)), (guess, worth), (y, worth))
+        np.asarray(np.bincount(of, weights, n_classes), np.float64)[int(n_classes == 2) :]
+        for of, weights in ((y, worth * (guess == y)), (guess, worth), (y, worth))
     )
     sizes = guessed + rows
     return float(np.mean(2 * hits[sizes > 0] / sizes[sizes > 0])) if sizes.any() else 0.0

@@ -41,8 +41,8 @@ def blas_for(
 @cache
 def _pools_of_scipy() -> ThreadpoolController:
     """Return the thread pools of SciPy's BLAS; wheels of SciPy and NumPy bring one each."""
-    own = [pool["filepath"] for pool in _pools().info() if "scipy.libs" in pool["filepath"]]
-    return _pools().select(filepath=own) if own else _pools()
+    paths = [pool["filepath"] for pool in _pools().info() if "scipy.libs" in pool["filepath"]]
+    return _pools().select(filepath=paths) if paths else _pools()
 
 
 def minimize_smooth(

@@ -18,8 +18,10 @@ from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import exact_sum
 from costframe.core.tables.categories import Categories
 from costframe.core.workers import ALONE, Workers
+from costframe.training.dominated import dominated_duplicates
 
 USUAL_TRADEOFF = 1e-3  # without prices of errors
+_LEAST_SIZE, _MOST_SIZE = 1e-75, 1e75  # sums of weights times squared labels over any number of rows are still doubles
 _MANY = 255  # mean number of repetitions of a row that the tree engine can count
 
 
@@ -75,8 +77,8 @@ class Traits:
     @classmethod
     def of(cls, kind: object) -> Traits:
         """Return those of an estimator or its class; the usual ones for a class that has none."""
-        found = getattr(kind, "traits", None)
-        return found if isinstance(found, Traits) else cls()
+        traits = getattr(kind, "traits", None)
+        return traits if isinstance(traits, Traits) else cls()
 
 
 @frozen(eq=False)
@@ -159,6 +161,27 @@ class Rows:
         """Sum of the weights: n, as the equations use it."""
         return exact_sum(self.weight, self.workers)
 
+    def check_sizes(self, suffix: str = "") -> None:
+        """Refuse labels and weights whose squares are not doubles.
+
+        Parameters
+        ----------
+        suffix : str
+            Suffix of the names `y` and `sample_weight`, for example "_val".
+
+        Raises
+        ------
+        DataError
+            If the largest label or weight of all workers is neither zero nor between 1e-75 and 1e75.
+        """
+        for name, values in (("y", self.y), ("sample_weight", self.weight)):
+            largest = self.workers.largest(float(np.abs(values).max(initial=0)))
+            if largest and not _LEAST_SIZE <= largest <= _MOST_SIZE:
+                raise DataError(
+                    f"{name}{suffix}: expected numbers of a size between {_LEAST_SIZE:g} and {_MOST_SIZE:g}, "
+                    f"the largest is {largest:g}; change their unit"
+                )
+
     def mean(self, values: F8) -> float:
         """Return the weighted mean of finite values of all workers' rows, from those of this one's: float64 (n,)."""
         return exact_sum(values * self.weight, self.workers) / self.total_weight
@@ -199,6 +222,10 @@ class TrainingData:
         """Names of X's columns."""
         return self.prices.names
 
+    def dominated_duplicates(self) -> B1:
+        """Find columns with the values of another column that never costs more, in training rows: bool (d,)."""
+        return dominated_duplicates(self.train.X, self.prices)
+
     def joined_rows(self) -> Rows:
         """Return training and validation rows as one table, queries of validation after those of training.
 
@@ -209,15 +236,15 @@ class TrainingData:
         """
         if self.valid is None:
             return self.train
-        one, other = both = self.train, self.valid
-        for name, known, missing in (("qid_val", "qid", other), ("qid", "qid_val", one)):
-            if missing.qid is None and (one.qid is not None or other.qid is not None):
+        train, other = both = self.train, self.valid
+        for name, known, missing in (("qid_val", "qid", other), ("qid", "qid_val", train)):
+            if missing.qid is None and (train.qid is not None or other.qid is not None):
                 raise DataError(f"{name}: expected the query of each row, as for {known}, got None")
         queries = None
-        if one.qid is not None and other.qid is not None:
-            queries = np.concatenate([one.qid, other.qid + one.qid.max(initial=-1) + 1])
+        if train.qid is not None and other.qid is not None:
+            queries = np.concatenate([train.qid, other.qid + train.qid.max(initial=-1) + 1])
         X, y, weight = (np.concatenate([getattr(rows, name) for rows in both]) for name in ("X", "y", "weight"))
-        return evolve(one, X=X, y=y, weight=weight, qid=queries, units=_join_units(one, other))
+        return evolve(train, X=X, y=y, weight=weight, qid=queries, units=_join_units(train, other))
 
     def reading_only(self, columns: Sequence[int]) -> TrainingData:
         """Return the same data with all other columns constant, so that a model trained on it never reads these.

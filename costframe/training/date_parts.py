@@ -35,10 +35,10 @@ class DateParts:
         if not pairs:
             return None
         made = [*names, *(f"{name} {part}" for name, part in pairs)]
-        for (name, part), own in zip(pairs, made[len(names) :], strict=True):
-            if own in names:
+        for (name, part), made_name in zip(pairs, made[len(names) :], strict=True):
+            if made_name in names:
                 raise CostModelError(
-                    f"features.{name}.parts: expected no other feature named {shown(own)}, which is its {part}"
+                    f"features.{name}.parts: expected no other feature named {shown(made_name)}, which is its {part}"
                 )
         operations = [Operation(f"{part} of days", (list(names).index(name),)) for name, part in pairs]
         return cls(costs, Preparation(tuple(names), operations, range(len(made)), made, categories))

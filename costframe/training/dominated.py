@@ -30,9 +30,9 @@ def dominated_duplicates(X: F8, prices: PriceArrays) -> B1:
     return dominated
 
 
-def _dominates(prices: PriceArrays, one: int, other: int) -> bool:
+def _dominates(prices: PriceArrays, first: int, other: int) -> bool:
     """Check that no price of a feature is above the other's, and that the other needs all its resources."""
     amounts = (prices.cost, prices.once, prices.split)
-    return all(price[one] <= price[other] for price in amounts) and bool(
-        prices.direct_needs.unpaid(one) <= prices.direct_needs.unpaid(other)
+    return all(price[first] <= price[other] for price in amounts) and bool(
+        prices.direct_needs.unpaid(first) <= prices.direct_needs.unpaid(other)
     )

@@ -66,9 +66,9 @@ class ErrorCosts:
             return None
         size, prices = len(self.labels), self._by_codes(self.labels)
         pairs = np.asarray(y, np.int64) * size + prices.decide(both_classes(p), self._of_rows(p))
-        found = np.bincount(pairs, minlength=size * size).reshape(size, size).astype(np.float64)
-        np.fill_diagonal(found, 0.0)
-        return found
+        counts = np.bincount(pairs, minlength=size * size).reshape(size, size).astype(np.float64)
+        np.fill_diagonal(counts, 0.0)
+        return counts
 
     def _by_codes(self, labels: NDArray[Any]) -> DecisionPrices:
         return self.errors.of_classes(labels, self.errors.columns)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, printable, shown
+from costframe.core.stages.links import log_odds
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.partitions import by_partition
 from costframe.core.tables.row_labels import check_queries, check_target
@@ -38,6 +39,11 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
 
     kind = "classifier"
 
+    @property
+    def _scores_are_chances(self) -> bool:
+        """Whether the predictor's scores are probabilities; `decision_function` then gives their log odds."""
+        return False
+
     @by_partition
     def predict_proba(
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
@@ -50,7 +56,8 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
     ) -> F8:
         """Return scores: float64 (rows,) for two classes, else (rows, K)."""
-        return one_margin(self._ask("decision_function", X, max_cost=max_cost, unavailable=unavailable, **of_plan))
+        scores = one_margin(self._ask("decision_function", X, max_cost=max_cost, unavailable=unavailable, **of_plan))
+        return log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape) if self._scores_are_chances else scores
 
     @by_partition
     def predict(
@@ -78,19 +85,19 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
         try:
             if len(labels):  # a worker may have none
                 check_classification_targets(labels)
-            found, codes = np.unique(labels, return_inverse=True)
+            classes, codes = np.unique(labels, return_inverse=True)
         except (TypeError, ValueError) as error:
             raise DataError(f"{name}: expected classes of one kind: {error}") from None
         if first:
-            known = self._workers.gather(found)
+            known = self._workers.gather(classes)
             self.classes_ = (
-                found if len(known) == 1 else np.unique(np.concatenate([each for each in known if len(each)]))
+                classes if len(known) == 1 else np.unique(np.concatenate([some for some in known if len(some)]))
             )
             if len(self.classes_) < 2:
                 raise DataError(f"{name}: expected at least two classes, got one class: {self.classes_.tolist()}")
             if len(known) == 1:
                 return np.asarray(codes, np.int64)
-        unknown = np.setdiff1d(found, self.classes_)
+        unknown = np.setdiff1d(classes, self.classes_)
         if len(unknown):
             raise DataError(f"{name}: has classes {unknown.tolist()} that the training labels do not have")
         return np.searchsorted(self.classes_, labels).astype(np.int64)
@@ -107,8 +114,8 @@ class CostAwareClassifier(ClassifierMixin, CostAwareEstimator):  # type: ignore[
                 balanced = counts.sum() / (np.count_nonzero(counts) * counts)
             return np.asarray(balanced[labels], np.float64)
         try:
-            each = compute_class_weight(class_weight, classes=self.classes_, y=self.classes_)
-            weights: F8 = np.asarray(each, np.float64)[labels]
+            class_weights = compute_class_weight(class_weight, classes=self.classes_, y=self.classes_)
+            weights: F8 = np.asarray(class_weights, np.float64)[labels]
         except (TypeError, ValueError) as error:
             raise ParameterError(f"class_weight: {printable(str(error))}") from None
         if not (np.isfinite(weights) & (weights > 0)).all():

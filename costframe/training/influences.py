@@ -17,7 +17,7 @@ from costframe.training.query_scores import QueryScore
 from costframe.training.scoring import SHORT_NAMES, score_named
 
 Influence = Callable[[Any, F8, F8], F8]
-PARTS = 40  # of rows, some of each left out in turn
+_PARTS = 40  # of rows, some of each left out in turn
 
 
 def _brier(y: NDArray[Any], p: F8) -> F8:
@@ -79,39 +79,39 @@ def group_alike(y: NDArray[Any], p: F8, *, of_classes: bool, labels_only: bool) 
         below = [
             np.searchsorted(ranked, shown, side) / max(len(ranked), 1) for ranked in ranks for side in ("left", "right")
         ]
-        shown = np.floor(np.minimum(np.mean(below, axis=0), 1 - 1e-9) * PARTS / 2)
+        shown = np.floor(np.minimum(np.mean(below, axis=0), 1 - 1e-9) * _PARTS / 2)
     return np.unique(np.column_stack([y, shown]), axis=0, return_inverse=True)[1].ravel()
 
 
 def jackknife(score: Callable[[I8], float], kinds: I8, weight: F8, units: I8 | None = None) -> F8:
     """Return the influence of each row on a score of rows by number: float64 (n,).
 
-    If there are at most `PARTS` kinds of rows, a few rows of a kind are left out at a time, at most half of them, and
+    If there are at most `_PARTS` kinds of rows, a few rows of a kind are left out at a time, at most half of them, and
     all of the kind have the mean influence of these. Else rows, or whole units of rows, are dealt to parts by chance,
     and a part is left out at a time. Its rows, or the first rows of its units, share its influence so that their
     squares add up to its square.
     """
     moved, rows = np.zeros(len(weight)), np.arange(len(weight))
-    alike = kinds.max(initial=-1) < PARTS
+    alike = kinds.max(initial=-1) < _PARTS
     part = kinds
     if not alike:
         units = rows if units is None else units
-        part = np.random.default_rng(0).permutation(int(units.max()) + 1)[units] % PARTS
+        part = np.random.default_rng(0).permutation(int(units.max()) + 1)[units] % _PARTS
     whole, total = score(rows), weight.sum()
     for number in range(int(part.max(initial=-1)) + 1):
         chosen = np.flatnonzero(part == number)
-        left_out = chosen[:: max(2, 2 * PARTS * len(chosen) // len(rows))] if alike else chosen
+        left_out = chosen[:: max(2, 2 * _PARTS * len(chosen) // len(rows))] if alike else chosen
         remaining = np.delete(rows, left_out)
         try:
-            lost = (whole - score(remaining)) * weight[remaining].sum() / total
+            decrease = (whole - score(remaining)) * weight[remaining].sum() / total
         except DataError:  # a class has no other row
             continue
         if alike:
-            moved[chosen] = lost * weight[chosen] / weight[left_out].sum()
+            moved[chosen] = decrease * weight[chosen] / weight[left_out].sum()
         else:
             assert units is not None  # noqa: S101 - see above
             first = chosen[np.unique(units[chosen], return_index=True)[1]]
-            moved[first] = lost * weight[first] / np.linalg.norm(weight[first])
+            moved[first] = decrease * weight[first] / np.linalg.norm(weight[first])
     return np.nan_to_num(moved)
 
 
@@ -163,7 +163,7 @@ def influence(
             labels_only = score.labels_only if isinstance(score, LibraryScore) else score is f1
             of_classes = score.of_classes if isinstance(score, LibraryScore) else True
             moved[rows] = jackknife(
-                lambda kept: score(y[rows[kept]], p[rows[kept]], None if weight is None else given[rows[kept]], None),
+                lambda at: score(y[rows[at]], p[rows[at]], None if weight is None else given[rows[at]], None),
                 group_alike(y[rows], p[rows], of_classes=of_classes, labels_only=labels_only),
                 given[rows],
                 None if units is None else units[rows],

@@ -183,13 +183,15 @@ def read_scorer(scoring: Any, parameter: str) -> str | LibraryScore:
     if not callable(scoring) or isinstance(scoring, type):
         raise ParameterError(f"{expected}, got {shown(scoring)}")
     metric = getattr(scoring, "_score_func", scoring)
-    alike = {name: one for name, one in _library().items() if getattr(one, "_score_func", None) is metric}
+    alike = {name: scorer for name, scorer in _library().items() if getattr(scorer, "_score_func", None) is metric}
     if metric is not scoring:
-        same = (name for name, one in alike.items() if _settings(one) == _settings(scoring))
+        same = (name for name, scorer in alike.items() if _settings(scorer) == _settings(scoring))
         named = repr(scoring).replace(", response_method='predict'", "")
         return next(same, LibraryScore(named, scoring, of_classes=True, own=True))
-    given = [one for one in _parameters(scoring).values() if one.kind <= one.POSITIONAL_OR_KEYWORD]
-    needed = [one for one in given if one.default is one.empty]
+    given = [
+        parameter for parameter in _parameters(scoring).values() if parameter.kind <= parameter.POSITIONAL_OR_KEYWORD
+    ]
+    needed = [parameter for parameter in given if parameter.default is parameter.empty]
     name = getattr(getattr(scoring, "func", scoring), "__name__", type(scoring).__name__)
     if alike or len(needed) == 2:
         return _score_of_metric(scoring, name, alike, parameter)
@@ -204,16 +206,16 @@ def _score_of_metric(
     """Return the score of a metric function; `alike` are scorers of scikit-learn with the same one."""
     from sklearn.metrics import make_scorer
 
-    for known, one in alike.items():
-        if not getattr(one, "_kwargs", True):
+    for known, scorer in alike.items():
+        if not getattr(scorer, "_kwargs", True):
             return known
     if not alike and name.endswith(("_error", "_loss")):
         raise ParameterError(
             f"{parameter}: {name} seems to be lower where predictions are better; say so by "
             f"make_scorer({name}, greater_is_better=False)"
         )
-    how = {name.removeprefix("_"): getattr(one, name) for one in alike.values() for name in ("_response_method",)}
-    better = all(getattr(one, "_sign", 1) > 0 for one in alike.values())
+    how = {name.removeprefix("_"): getattr(scorer, name) for scorer in alike.values() for name in ("_response_method",)}
+    better = all(getattr(scorer, "_sign", 1) > 0 for scorer in alike.values())
     return read_scorer(make_scorer(metric, greater_is_better=better, **how), parameter)
 
 

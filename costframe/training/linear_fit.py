@@ -13,10 +13,10 @@ from costframe.training.blas import minimize_smooth
 from costframe.training.data import Rows
 from costframe.training.group_norms import GroupNorms
 from costframe.training.losses import PointwiseLoss, log_loss_slopes, log_losses
-from costframe.training.penalized import minimize
+from costframe.training.penalized import PenalizedObjective
 
-RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
-REFIT = 1e-3  # ridge that takes the place of the penalty
+_RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
+_REFIT = 1e-3  # ridge that takes the place of the penalty
 _FEW_ROUNDS = 15  # of `refine`, so that rounding has no effect
 _STEPS = 100  # of `fit_near`
 _ENOUGH = 1e-12  # of the loss
@@ -52,14 +52,14 @@ class Standardized:
 
     def raw(self, weights: F8, n_columns: int) -> F8:
         """Turn weights of standardized columns into those of raw columns."""
-        found = np.zeros((len(weights), n_columns + 1))
-        found[:, self.chosen] = weights[:, :-1] / self.spread
-        found[:, -1] = weights[:, -1] - found[:, self.chosen] @ self.mean
-        return found
+        raw = np.zeros((len(weights), n_columns + 1))
+        raw[:, self.chosen] = weights[:, :-1] / self.spread
+        raw[:, -1] = weights[:, -1] - raw[:, self.chosen] @ self.mean
+        return raw
 
 
 @frozen(eq=False)
-class _CrossEntropy:
+class _CrossEntropy(PenalizedObjective):
     """The mean cross-entropy of rows with weights of mean one; see `PenalizedObjective`."""
 
     columns: F8
@@ -70,7 +70,7 @@ class _CrossEntropy:
 
     @property
     def ridges(self) -> F8:
-        return np.append(np.full(self.columns.shape[1], self.ridge), RIDGE)
+        return np.append(np.full(self.columns.shape[1], self.ridge), _RIDGE)
 
     def smooth(self, scores: F8) -> float:
         return float(self.weight @ log_losses(scores.T, self.y)) / len(self.y)
@@ -82,7 +82,7 @@ class _CrossEntropy:
 
 
 def fit_logistic(
-    H: F8, y: I8, n_classes: int, weight: F8, groups: PricedGroups | None = None, *, ridge: float = REFIT
+    H: F8, y: I8, n_classes: int, weight: F8, groups: PricedGroups | None = None, *, ridge: float = _REFIT
 ) -> F8:
     """Fit logistic regression with the penalty sum_G price_G * norm of the weights of G, or a ridge in its place.
 
@@ -113,9 +113,9 @@ def fit_logistic(
         norms = GroupNorms.none(len(columns.chosen))
     else:
         norms = GroupNorms.of_groups(groups, columns.chosen, columns.spread)
-    objective = _CrossEntropy(few, y, weight, norms, ridge if groups is None else RIDGE)
+    objective = _CrossEntropy(few, y, weight, norms, ridge if groups is None else _RIDGE)
     begin = np.zeros((1 if n_classes == 2 else n_classes, few.shape[1] + 1))
-    return columns.raw(minimize(objective, begin), H.shape[1])
+    return columns.raw(objective.minimize(begin), H.shape[1])
 
 
 def fit_linear(H: F8, rows: Rows, n_classes: int, ridge: float) -> F8:
@@ -130,8 +130,8 @@ def fit_linear(H: F8, rows: Rows, n_classes: int, ridge: float) -> F8:
     few, mean = columns.columns(H), float(sum_over_rows(rows.y[:, np.newaxis], weight)[0])
     weighted = few * weight[:, np.newaxis]
     gram = sum_products(weighted, few) + ridge * np.eye(few.shape[1])
-    found = np.linalg.solve(gram, sum_products(weighted, (rows.y - mean)[:, np.newaxis]))
-    return columns.raw(np.append(found[:, 0], mean)[np.newaxis], H.shape[1])
+    slopes = np.linalg.solve(gram, sum_products(weighted, (rows.y - mean)[:, np.newaxis]))
+    return columns.raw(np.append(slopes[:, 0], mean)[np.newaxis], H.shape[1])
 
 
 def fit_near(inputs: F8, target: F8, weight: F8, start: F8, strength: float) -> F8:
@@ -192,6 +192,6 @@ def refine(
         return total, np.append(by_weight, sums[1:])
 
     begin = coarse(np.vstack([start[0] / unit[:, np.newaxis], start[1] + mean @ start[0]]).ravel())
-    found = minimize_smooth(value, begin, {"maxiter": _FEW_ROUNDS})
-    weights, constant = unpack(found.x if found.fun <= value(begin)[0] else begin)
+    solution = minimize_smooth(value, begin, {"maxiter": _FEW_ROUNDS})
+    weights, constant = unpack(solution.x if solution.fun <= value(begin)[0] else begin)
     return weights, constant - mean @ weights

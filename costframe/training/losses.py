@@ -75,7 +75,7 @@ class _MeanOverRows:
     def mean(self, y: ArrayLike, scores: F8, weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the loss."""
         weights = None if weight is None else np.asarray(weight, np.float64)
-        return exact_mean(self.each(y, scores), weights, self._workers)
+        return exact_mean(self.by_row(y, scores), weights, self._workers)
 
     def gradients(self, y: ArrayLike, scores: F8, *, n_threads: int = 1) -> tuple[F8, F8]:
         """Return derivatives by each score, as `RowLoss` says: float64 (n, K) each."""
@@ -92,7 +92,7 @@ class _MeanOverRows:
         self._workers.check()
         return derivatives[0].T, derivatives[1].T
 
-    def each(self, y: ArrayLike, scores: F8) -> F8:
+    def by_row(self, y: ArrayLike, scores: F8) -> F8:
         """Return the loss of each row, given labels: float64 (n,)."""
         raise NotImplementedError
 
@@ -122,7 +122,7 @@ class SquaredLoss(_MeanOverRows):
         """Return the weighted mean: float64 (1,)."""
         return np.array([rows.mean(np.asarray(rows.y, np.float64))])
 
-    def each(self, y: ArrayLike, scores: F8) -> F8:
+    def by_row(self, y: ArrayLike, scores: F8) -> F8:
         """Return the loss of each row: float64 (n,)."""
         return 0.5 * (scores[:, 0] - np.asarray(y, np.float64)) ** 2
 
@@ -153,7 +153,7 @@ class LogisticLoss(_MeanOverRows):
         share = np.clip(rows.mean(_classes(rows.y, 2).astype(np.float64)), _LEAST_SHARE, 1 - _LEAST_SHARE)
         return np.array([np.log(share) - np.log1p(-share)])
 
-    def each(self, y: ArrayLike, scores: F8) -> F8:
+    def by_row(self, y: ArrayLike, scores: F8) -> F8:
         """Return the loss of each row: float64 (n,)."""
         margin = np.where(_classes(y, 2) == 1, scores[:, 0], -scores[:, 0])
         return np.asarray(np.logaddexp(0.0, -margin))
@@ -187,7 +187,7 @@ class SoftmaxLoss(_MeanOverRows):
         mass = np.array([exact_sum(rows.weight[target == k], rows.workers) for k in range(self.n_outputs)])
         return np.array(np.log(np.maximum(mass / exact_sum(mass), _LEAST_SHARE)))
 
-    def each(self, y: ArrayLike, scores: F8) -> F8:
+    def by_row(self, y: ArrayLike, scores: F8) -> F8:
         """Return the loss of each row: float64 (n,)."""
         target, highest = _classes(y, self.n_outputs), scores.max(axis=1)
         log_total = highest + np.log(np.exp(scores - highest[:, np.newaxis]).sum(axis=1))
@@ -232,7 +232,7 @@ def loss_for(n_classes: int) -> PointwiseLoss:
 
 def log_losses(scores: F8, y: I8) -> F8:
     """Return log(1 + exp(-y f)) of two classes, or the cross-entropy of more: float64 (n,) for scores (n, K)."""
-    return loss_for(max(2, scores.shape[1])).each(y, scores)
+    return loss_for(max(2, scores.shape[1])).by_row(y, scores)
 
 
 def log_loss_slopes(y: I8, scores: F8) -> tuple[F8, F8]:

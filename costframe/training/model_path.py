@@ -13,7 +13,7 @@ from costframe.core.errors import ParameterError
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
-from costframe.training.path_point import PathPoint, best_first
+from costframe.training.path_point import PathPoint
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class MeasuredPath(ABC):
         if not affordable:
             least = min(point.cost for point in self.points)
             raise ParameterError(f"budget: no model costs {budget!r} or less, the cheapest costs {least:g}")
-        return max(affordable, key=best_first)
+        return max(affordable, key=lambda point: point.rank)
 
 
 @frozen(eq=False)
@@ -102,12 +102,12 @@ class PathCollector:
 
     def drop_dominated(self) -> None:
         """Let go of models."""
-        kept = [
+        best = [
             self.found[0],
-            *keep_non_dominated(self.found, lambda each: (each[0].cost, each[0].score)),
-            *keep_non_dominated(self.found, lambda each: (each[0].cost, -each[0].loss)),
+            *keep_non_dominated(self.found, lambda entry: (entry[0].cost, entry[0].score)),
+            *keep_non_dominated(self.found, lambda entry: (entry[0].cost, -entry[0].loss)),
         ]
-        self.found = [each for each in self.found if any(each is other for other in kept)]
+        self.found = [entry for entry in self.found if any(entry is other for other in best)]
 
     def path(self, costs: CostModel) -> DeferredPath:
         """Return the models that are left."""
@@ -121,8 +121,8 @@ def keep_non_dominated(points: Iterable[T], measure: Callable[[T], tuple[float, 
 
     `measure` returns cost and value.
     """
-    kept: list[T] = []
-    for point in sorted(points, key=lambda each: (measure(each)[0], -measure(each)[1])):
-        if not kept or measure(point)[1] > measure(kept[-1])[1]:
-            kept.append(point)
-    return kept
+    best: list[T] = []
+    for point in sorted(points, key=lambda entry: (measure(entry)[0], -measure(entry)[1])):
+        if not best or measure(point)[1] > measure(best[-1])[1]:
+            best.append(point)
+    return best

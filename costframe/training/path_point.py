@@ -36,7 +36,7 @@ class PathPoint:
         """Return loss + tradeoff * cost, with the share of once-prices."""
         return self.loss + tradeoff * self.objective_cost
 
-
-def best_first(point: PathPoint) -> tuple[float, float, float]:
-    """Return the sort key of a point: score, then cost, then loss."""
-    return (point.score, -point.cost, -point.loss)
+    @property
+    def rank(self) -> tuple[float, float, float]:
+        """The key that sorts points: score, then cost, then loss; the best is the largest."""
+        return (self.score, -self.cost, -self.loss)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 from attrs import frozen
@@ -14,32 +14,6 @@ from costframe.training.group_norms import GroupNorms
 
 _LEAST = 1e-4  # of the predicted decrease: a step must reach it
 _SHORTEST = 2.0**-30
-
-
-class PenalizedObjective(Protocol):
-    """A convex function of M scores of each row, linear in C columns and a constant.
-
-    Weights are (M, C + 1), the constant last. The objective is `smooth` of the scores, plus the norms of the weights
-    without constants, plus half of the ridges times the squares of all weights.
-    """
-
-    @property
-    def columns(self) -> F8:
-        """Columns: float64 (n, C)."""
-
-    @property
-    def norms(self) -> GroupNorms:
-        """Of the columns' weights."""
-
-    @property
-    def ridges(self) -> F8:
-        """Of each weight, positive: float64 (C + 1,)."""
-
-    def smooth(self, scores: F8) -> float:
-        """Return the value at scores (M, n)."""
-
-    def slopes(self, scores: F8) -> tuple[F8, F8]:
-        """Return derivatives by each score and upper bounds of curvatures: float64 (M, n) each."""
 
 
 @frozen
@@ -64,51 +38,73 @@ class Effort:
     enough: float = 1e-11
 
 
-# Stands below its class.
-ROUGH = Effort(3, 60, 1e-2, 1e-6)
+_TIGHT = Effort(100, 1000, 1e-5)  # the usual one
 
 
-TURN = Effort(8, 500, 1e-4, 1e-7)
+class PenalizedObjective(ABC):
+    """A convex function of M scores of each row, linear in C columns and a constant.
 
+    Weights are (M, C + 1), the constant last. The objective is `smooth` of the scores, plus the norms of the weights
+    without constants, plus half of the ridges times the squares of all weights.
+    """
 
-TIGHT = Effort(100, 1000, 1e-5)
+    @property
+    @abstractmethod
+    def columns(self) -> F8:
+        """Columns: float64 (n, C)."""
 
+    @property
+    @abstractmethod
+    def norms(self) -> GroupNorms:
+        """Of the columns' weights."""
 
-def scores_of(columns: F8, weights: F8) -> F8:
-    """Return the scores of rows: float64 (M, n) for weights (M, C + 1)."""
-    return np.ascontiguousarray(product(columns, weights[:, :-1].T).T) + weights[:, -1:]
+    @property
+    @abstractmethod
+    def ridges(self) -> F8:
+        """Of each weight, positive: float64 (C + 1,)."""
 
+    @abstractmethod
+    def smooth(self, scores: F8) -> float:
+        """Return the value at scores (M, n)."""
 
-def penalty_of(objective: PenalizedObjective, weights: F8) -> float:
-    """Return the norms and ridges of weights."""
-    return objective.norms.value(weights[:, :-1]) + float((np.square(weights) @ objective.ridges).sum()) / 2
+    @abstractmethod
+    def slopes(self, scores: F8) -> tuple[F8, F8]:
+        """Return derivatives by each score and upper bounds of curvatures: float64 (M, n) each."""
 
+    @staticmethod
+    def scores_of(columns: F8, weights: F8) -> F8:
+        """Return the scores of rows: float64 (M, n) for weights (M, C + 1)."""
+        return np.ascontiguousarray(product(columns, weights[:, :-1].T).T) + weights[:, -1:]
 
-def minimize(objective: PenalizedObjective, weights: F8, effort: Effort = TIGHT) -> F8:
-    """Minimize over the weights, float64 (M, C + 1), from given ones; the result is never worse than these."""
-    design = np.column_stack([objective.columns, np.ones(len(objective.columns))])
-    scores = scores_of(objective.columns, weights)
-    value, penalty = objective.smooth(scores), penalty_of(objective, weights)
-    dual = np.zeros((len(weights), len(objective.norms.member)))
-    for _ in range(effort.steps):
-        gradient, target = _aim(objective, design, scores, weights, dual, effort)
-        way = target - weights
-        promised = float((gradient * way).sum()) + objective.norms.value(target[:, :-1])
-        promised -= objective.norms.value(weights[:, :-1])
-        path, part = scores_of(objective.columns, way), 1.0
-        while part > _SHORTEST:
-            new = target if part == 1.0 else weights + part * way
-            new_scores = scores + part * path
-            new_value, new_penalty = objective.smooth(new_scores), penalty_of(objective, new)
-            if new_value + new_penalty <= value + penalty + _LEAST * part * promised:
+    def penalty(self, weights: F8) -> float:
+        """Return the norms and ridges of weights."""
+        return self.norms.value(weights[:, :-1]) + float((np.square(weights) @ self.ridges).sum()) / 2
+
+    def minimize(self, weights: F8, effort: Effort = _TIGHT) -> F8:
+        """Minimize over the weights, float64 (M, C + 1), from given ones; the result is never worse than these."""
+        design = np.column_stack([self.columns, np.ones(len(self.columns))])
+        scores = self.scores_of(self.columns, weights)
+        value, penalty = self.smooth(scores), self.penalty(weights)
+        dual = np.zeros((len(weights), len(self.norms.member)))
+        for _ in range(effort.steps):
+            gradient, target = _aim(self, design, scores, weights, dual, effort)
+            way = target - weights
+            promised = float((gradient * way).sum()) + self.norms.value(target[:, :-1])
+            promised -= self.norms.value(weights[:, :-1])
+            path, part = self.scores_of(self.columns, way), 1.0
+            while part > _SHORTEST:
+                new = target if part == 1.0 else weights + part * way
+                new_scores = scores + part * path
+                new_value, new_penalty = self.smooth(new_scores), self.penalty(new)
+                if new_value + new_penalty <= value + penalty + _LEAST * part * promised:
+                    break
+                part /= 2
+            else:
+                return weights
+            weights, scores, value, penalty = new, new_scores, new_value, new_penalty
+            if -promised <= effort.enough * (value + penalty):
                 break
-            part /= 2
-        else:
-            return weights
-        weights, scores, value, penalty = new, new_scores, new_value, new_penalty
-        if -promised <= effort.enough * (value + penalty):
-            break
-    return weights
+        return weights
 
 
 def _aim(objective: PenalizedObjective, design: F8, scores: F8, weights: F8, dual: F8, effort: Effort) -> tuple[F8, F8]:

@@ -28,7 +28,7 @@ from costframe.records.made import align_mask
 from costframe.training.row_reader import RowReader
 
 
-class Gains:
+class LazyImportances:
     """Importances by gain, computed at their first use; pickles hold them, and no rows."""
 
     def __init__(self, predictor: Predictor, rows: FallbackRows) -> None:
@@ -50,7 +50,7 @@ class Predicting(RowReader):
 
     predictor_: Predictor
     costs_: CostModel
-    _gains: Gains | None = None
+    _gains: LazyImportances | None = None
 
     @property
     def feature_importances_(self) -> F8:
@@ -132,8 +132,8 @@ class Predicting(RowReader):
         if asked:
             asked = self._check({name: value for name, value in asked.items() if name not in decide}) | decide
         with self._own_threads():
-            found: F8 = getattr(self.predictor_, method)(rows, **asked)
-        return found
+            answers: F8 = getattr(self.predictor_, method)(rows, **asked)
+        return answers
 
     def _own_threads(self) -> AbstractContextManager[None]:
         """Limit the threads to those that the estimator's `n_jobs` allows."""

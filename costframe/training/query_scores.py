@@ -37,18 +37,18 @@ class QueryScore:
 
         None for other names.
         """
-        found = _NAME.fullmatch(name) if isinstance(name, str) else None
-        if found is None:
+        match = _NAME.fullmatch(name) if isinstance(name, str) else None
+        if match is None:
             return None
-        least = found[4]
-        return cls(found[1] or found[2], int(found[3]), None if least is None else int(least))
+        least = match[4]
+        return cls(match[1] or match[2], int(match[3]), None if least is None else int(least))
 
     def __call__(self, y: NDArray[Any], p: F8, weight: F8 | None = None, qid: ArrayLike | None = None) -> float:
         """Return the mean over counted queries, see `by_query`; 0 if none counts. Some row must have grade `least`."""
         self.check_grades(y, "score")
-        each = self.by_query(y, p, weight, _numbered(qid, len(p)))
-        each = each[~np.isnan(each)]
-        return float(each.mean()) if len(each) else 0.0
+        scores = self.by_query(y, p, weight, _numbered(qid, len(p)))
+        scores = scores[~np.isnan(scores)]
+        return float(scores.mean()) if len(scores) else 0.0
 
     def check_grades(self, y: NDArray[Any], where: str) -> None:
         """Refuse rows of which none has grade `least`; the error begins with `where`."""
@@ -59,11 +59,11 @@ class QueryScore:
     def influence(self, y: NDArray[Any], p: F8, weight: F8 | None, qid: ArrayLike | None) -> F8:
         """Return the influence of each query on the score, at its first row: float64 (n,)."""
         queries = _numbered(qid, len(p))
-        each = self.by_query(y, p, weight, queries)
-        counted, moved = ~np.isnan(each), np.zeros(len(p))
+        scores = self.by_query(y, p, weight, queries)
+        counted, moved = ~np.isnan(scores), np.zeros(len(p))
         if counted.any():
             first = np.unique(queries, return_index=True)[1]
-            moved[first[counted]] = (each[counted] - each[counted].mean()) / counted.sum()
+            moved[first[counted]] = (scores[counted] - scores[counted].mean()) / counted.sum()
         return moved
 
     def by_query(self, y: NDArray[Any], p: F8, weight: F8 | None, queries: I8) -> F8:
@@ -78,17 +78,17 @@ class QueryScore:
             gain = 2.0**y - 1
             total = self._dcg(_Tied.of(queries, y, gain, None))
             counted = (np.bincount(queries) > 1) & (total > 0)
-            found = self._dcg(_Tied.of(queries, p, gain, None))
+            reached = self._dcg(_Tied.of(queries, p, gain, None))
         else:
             relevant = (y > y.max() / 2) if self.least is None else y >= self.least
             worth = np.where(relevant, 1.0 if weight is None else weight, 0.0)
             total = np.asarray(np.bincount(queries, worth), np.float64)
             counted, tied = total > 0, _Tied.of(queries, p, worth, weight)
             if self.kind == "precision":
-                found, total = tied.worth_until(self.places), np.full(len(total), float(self.places))
+                reached, total = tied.worth_until(self.places), np.full(len(total), float(self.places))
             else:
-                found, total = tied.precisions_until(self.places), np.minimum(total, self.places)
-        return np.asarray(np.divide(found, total, out=np.full(len(total), np.nan), where=counted), np.float64)
+                reached, total = tied.precisions_until(self.places), np.minimum(total, self.places)
+        return np.asarray(np.divide(reached, total, out=np.full(len(total), np.nan), where=counted), np.float64)
 
     def _dcg(self, tied: _Tied) -> F8:
         places = min(self.places, int(tied.end.max()))

@@ -56,9 +56,9 @@ def _labels_of(models: list[Any]) -> Categories:
     labels: dict[str, Any] = {}
     for model in map(unfrozen, models):
         given = getattr(getattr(model, "predictor_", model), "categories", None)
-        found = given if isinstance(given, Mapping) else {}
-        plain = {name: AsGiven(plain=True) for name, each in found.items() if isinstance(each, AsGiven)}
-        labels |= {**found, **plain}
+        given_labels = given if isinstance(given, Mapping) else {}
+        plain = {name: AsGiven(plain=True) for name, known in given_labels.items() if isinstance(known, AsGiven)}
+        labels |= {**given_labels, **plain}
     return labels
 
 
@@ -117,8 +117,8 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             names = tuple(f"x{f}" for f in range(width))
             priced = CostModel.of(self.costs, names).names
             names = priced if len(priced) == width else names
-        labels = {name: each for name, each in labels.items() if name in names}
-        texts = {f: found for f, found in texts.items() if names[f] not in labels}
+        labels = {name: known for name, known in labels.items() if name in names}
+        texts = {f: values for f, values in texts.items() if names[f] not in labels}
         columns = [names[f] for f in sorted({*category_columns(X), *texts})]
         if labels and self.traits.takes_categories and given is None:
             choose_few_texts(texts, names, len(X))
@@ -152,7 +152,7 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         else:
             names = costs.names if costs is not None and len(costs.names) == shape[1] else ()
             dates = {name: Dates(epoch=asked[name].epoch) for name in names if name in asked}
-        dates = {name: each for name, each in dates.items() if name in asked or name not in columns.categories}
+        dates = {name: date for name, date in dates.items() if name in asked or name not in columns.categories}
         return columns.with_dates(dates, names) if dates else columns
 
     def _names(self, names: Any, costs: CostModel | None = None) -> tuple[str, ...]:
@@ -242,8 +242,8 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         labels = self._encode(target[keep], int(keep.sum()), f"y{suffix}", first=first)
         queries = None if qid is None else check_queries(qid, len(X), f"qid{suffix}")[keep]
         weights = weights[keep] * self._class_weights(labels)
-        kept = X if keep.all() else X[keep]  # copy only if rows are dropped
-        return Rows(kept, labels, weights, queries, self._workers, getattr(self, "classes_", None))
+        rows = X if keep.all() else X[keep]  # copy only if rows are dropped
+        return Rows(rows, labels, weights, queries, self._workers, getattr(self, "classes_", None))
 
     def _validation(self, X: Any, y: ArrayLike | None, weight: ArrayLike | None, qid: ArrayLike | None) -> Rows | None:
         if (X is None) != (y is None):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from costframe.core.arrays import B1, I8
@@ -33,15 +33,99 @@ def row_keys(rows: Rows, n_threads: int = 1) -> NDArray[np.uint64]:
     return hash_table(copies[:, np.newaxis], keys, n_threads=n_threads)
 
 
-def row_numbers(rows: Rows, data: TrainingData) -> NDArray[np.uint64]:
-    """Return a hash of each row's values, or of its query or record, whatever order and weights: uint64 (n,)."""
-    names = data.feature_names
-    numbers = digest_rows(rows.X, np.array(sorted(range(len(names)), key=names.__getitem__), np.int64), rows.y)
-    if rows.together is None:
-        return numbers
-    query = np.unique(rows.together, return_inverse=True)[1]
-    _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
-    return _sum_by_query(numbers[first], query[first])[query]
+@frozen
+class Sampling:
+    """Held-out rows, halves, folds and samples of rows, by hashes of their values.
+
+    Attributes
+    ----------
+    data : TrainingData
+        Whose columns and kind of labels the rows have.
+    """
+
+    data: TrainingData
+
+    def numbers(self, rows: Rows) -> NDArray[np.uint64]:
+        """Return a hash of each row's values, or of its query or record, whatever order and weights: uint64 (n,)."""
+        names = self.data.feature_names
+        numbers = digest_rows(rows.X, np.array(sorted(range(len(names)), key=names.__getitem__), np.int64), rows.y)
+        if rows.together is None:
+            return numbers
+        query = np.unique(rows.together, return_inverse=True)[1]
+        _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
+        return _sum_by_query(numbers[first], query[first])[query]
+
+    def split_off(self) -> tuple[TrainingData, Rows]:
+        """Split training data into data to train on and held-out rows; equal rows, or rows of a query, stay together.
+
+        If there are too few rows to hold out, the training rows are the held-out rows too.
+        """
+        if self.data.valid is not None:
+            return self.data, self.data.valid
+        out = self.held_out()
+        if out is None:
+            return self.data, self.data.train
+        return evolve(self.data, train=self.data.train.take(~out)), self.data.train.take(out)
+
+    def held_out(self) -> B1 | None:
+        """Return which training rows to hold out, bool (n,); None if there are too few."""
+        rows = self.data.train
+        numbers = self.numbers(rows)
+        out = np.asarray(numbers < _SHARE * 2.0**64)
+        return out if _enough(rows, self.data, numbers, out) else None
+
+    def halves(self, rows: Rows) -> B1 | None:
+        """Split rows into two halves, bool (n,); equal rows, and queries if many, stay together; None for few rows."""
+        one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
+        for apart in (rows, *one_by_one):  # by queries, or by rows if there are few queries
+            numbers = self.numbers(apart)
+            half = np.asarray(numbers % np.uint64(2) == 1)
+            if _enough(apart, self.data, numbers, half):
+                return half
+        return None
+
+    def folds(self, rows: Rows, count: int) -> tuple[NDArray[np.uint64], I8, I8]:
+        """Deal rows of each class into folds and halves within them.
+
+        Rows of a query, or a few equal rows, stay together. Many equal rows, such as rows without known values, are
+        spread over all folds. If there are too few queries for halves of each fold, it deals rows one by one.
+
+        Returns
+        -------
+        uint64 (n,), int64 (n,), int64 (n,)
+            A hash of each row, its fold below `count`, and its half. They do not depend on the order of rows, but
+            for the order of equal rows.
+        """
+        numbers = by_query = self.numbers(rows)
+        if rows.qid is not None and len(np.unique(rows.qid)) < 2 * count:
+            rows = evolve(rows, qid=None)
+            numbers = self.numbers(rows)
+        place = _places(rows, numbers, self.data.n_classes)
+        return by_query, place % count, place // count % 2
+
+    def keys(self, rows: Rows, numbers: NDArray[np.uint64], *more: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        """Return keys for `least`: `numbers` of rows or queries, weights, and all that equal keys share.
+
+        Rows of a query stay together, and completed copies of a record. Equal rows do not, else one row that is there
+        often could fill a sample.
+        """
+        if rows.together is not None:
+            return numbers, self.numbers(evolve(rows, qid=None, units=None)), rows.weight, *more
+        equal = hash_table(np.column_stack([rows.weight, *more]), numbers)
+        copies = number_copies(equal)
+        return np.where(copies == 0, numbers, hash_table(copies[:, np.newaxis], equal)), rows.weight, *more
+
+    @staticmethod
+    def least(keys: Sequence[NDArray[Any]], most: int) -> I8:
+        """Return the `most` rows with the least keys, (n,) each, in their order, the first key first: int64 (m,)."""
+        near = np.arange(len(keys[0]))
+        if len(near) > most:
+            near = np.flatnonzero(keys[0] <= np.partition(keys[0], most - 1)[most - 1])
+        return near[np.lexsort([key[near] for key in reversed(keys)])][:most]
+
+    def sample(self, rows: Rows, most: int) -> Rows:
+        """Return at most `most` rows, chosen by their hashes, in the order of these."""
+        return rows.take(self.least(self.keys(rows, self.numbers(rows)), most))
 
 
 def _sum_by_query(numbers: NDArray[np.uint64], query: I8) -> NDArray[np.uint64]:
@@ -51,62 +135,10 @@ def _sum_by_query(numbers: NDArray[np.uint64], query: I8) -> NDArray[np.uint64]:
     return sums
 
 
-def split_off(data: TrainingData) -> tuple[TrainingData, Rows]:
-    """Split training data into data to train on and held-out rows; equal rows, or rows of a query, stay together.
-
-    If there are too few rows to hold out, the training rows are the held-out rows too.
-    """
-    if data.valid is not None:
-        return data, data.valid
-    out = held_out(data)
-    if out is None:
-        return data, data.train
-    return evolve(data, train=data.train.take(~out)), data.train.take(out)
-
-
-def held_out(data: TrainingData) -> B1 | None:
-    """Return which training rows to hold out, bool (n,); None if there are too few."""
-    rows = data.train
-    numbers = row_numbers(rows, data)
-    out = np.asarray(numbers < _SHARE * 2.0**64)
-    return out if _enough(rows, data, numbers, out) else None
-
-
-def halves(rows: Rows, data: TrainingData) -> B1 | None:
-    """Split rows into two halves, bool (n,), that keep equal rows, and queries if many, together; None for few rows."""
-    one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
-    for apart in (rows, *one_by_one):  # by queries, or by rows if there are few queries
-        numbers = row_numbers(apart, data)
-        half = np.asarray(numbers % np.uint64(2) == 1)
-        if _enough(apart, data, numbers, half):
-            return half
-    return None
-
-
 def _enough(rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], out: B1) -> bool:
     kinds = rows.y if data.n_classes else np.zeros(len(rows), np.int64)
     sides = ((kinds == kind) & (out == side) for kind in np.unique(kinds) for side in (False, True))
     return all(len(np.unique(numbers[side])) >= _FEWEST for side in sides)
-
-
-def deal_folds(rows: Rows, data: TrainingData, count: int) -> tuple[NDArray[np.uint64], I8, I8]:
-    """Deal rows of each class into folds and halves within them; rows of a query, or a few equal rows, stay together.
-
-    Many equal rows, such as rows without known values, are spread over all folds. If there are too few queries for
-    halves of each fold, it deals rows one by one.
-
-    Returns
-    -------
-    uint64 (n,), int64 (n,), int64 (n,)
-        A hash of each row, its fold below `count`, and its half. They do not depend on the order of rows, but
-        for the order of equal rows.
-    """
-    numbers = by_query = row_numbers(rows, data)
-    if rows.qid is not None and len(np.unique(rows.qid)) < 2 * count:
-        rows = evolve(rows, qid=None)
-        numbers = row_numbers(rows, data)
-    place = _places(rows, numbers, data.n_classes)
-    return by_query, place % count, place // count % 2
 
 
 def _places(rows: Rows, numbers: NDArray[np.uint64], n_classes: int) -> I8:
@@ -127,31 +159,3 @@ def _places(rows: Rows, numbers: NDArray[np.uint64], n_classes: int) -> I8:
     place = np.empty(len(rows), np.int64)
     place[order] = np.cumsum(new) - 1 - (np.cumsum(counts) - counts)[kind]
     return place
-
-
-def least_rows(keys: Sequence[NDArray[Any]], most: int) -> I8:
-    """Return the `most` rows with the least keys, (n,) each, in their order; the first key counts most: int64 (m,)."""
-    near = np.arange(len(keys[0]))
-    if len(near) > most:
-        near = np.flatnonzero(keys[0] <= np.partition(keys[0], most - 1)[most - 1])
-    return near[np.lexsort([key[near] for key in reversed(keys)])][:most]
-
-
-def sampling_keys(
-    rows: Rows, data: TrainingData, numbers: NDArray[np.uint64], *more: NDArray[Any]
-) -> tuple[NDArray[Any], ...]:
-    """Return keys for `least_rows`: `numbers` of rows or queries, weights, and all that equal keys share.
-
-    Rows of a query stay together, and completed copies of a record. Equal rows do not, else one row that is there often
-    could fill a sample.
-    """
-    if rows.together is not None:
-        return numbers, row_numbers(evolve(rows, qid=None, units=None), data), rows.weight, *more
-    equal = hash_table(np.column_stack([rows.weight, *more]), numbers)
-    copies = number_copies(equal)
-    return np.where(copies == 0, numbers, hash_table(copies[:, np.newaxis], equal)), rows.weight, *more
-
-
-def sample_by_hash(rows: Rows, data: TrainingData, most: int) -> Rows:
-    """Return at most `most` rows, chosen by their hashes, in the order of these."""
-    return rows.take(least_rows(sampling_keys(rows, data, row_numbers(rows, data)), most))

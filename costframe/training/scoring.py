@@ -93,11 +93,11 @@ def score_named(name: str | LibraryScore, parameter: str = "score") -> Score:
     """Return a score by name, a caller's own as it is, or refuse the name; the error begins with `parameter`."""
     if isinstance(name, LibraryScore):
         return name
-    found = QueryScore.named(name) or (SCORES.get(SHORT_NAMES.get(name, name)) if isinstance(name, str) else None)
-    if found is None:
-        found = LibraryScore.named(name)
-    if found is not None:
-        return found
+    score = QueryScore.named(name) or (SCORES.get(SHORT_NAMES.get(name, name)) if isinstance(name, str) else None)
+    if score is None:
+        score = LibraryScore.named(name)
+    if score is not None:
+        return score
     known = (*SCORES, *SHORT_NAMES, *NAMES_BY_QUERY)
     hint = "any k from 1 to 10^18 - 1 may replace 5, and precision@k:g sets the least relevant grade g, 1 to 999"
     raise ParameterError(

@@ -32,7 +32,7 @@ from costframe.training.date_parts import DatedPath, DateParts
 from costframe.training.error_costs import usual_tradeoff
 from costframe.training.guarding import GuardedPath, guard_predictor, leave_out
 from costframe.training.learning import COMPLETED, check_learning, learn_from
-from costframe.training.predicting import Gains, Predicting
+from costframe.training.predicting import LazyImportances, Predicting
 
 F = TypeVar("F", bound=Callable[..., Any])
 Path = TypeVar("Path")
@@ -341,7 +341,7 @@ class CostAwareEstimator(Predicting):
         predictor = self._of_columns(predictor, costs, known)
         if known is not None:
             predictor = predictor.with_fallbacks(known.X, known.weight)
-        self._gains = None if known is None else Gains(predictor, known)
+        self._gains = None if known is None else LazyImportances(predictor, known)
         self.predictor_ = predictor
 
     def _keep_path(self, path: Path, predictor: Predictor, data: TrainingData) -> Path:

@@ -21,7 +21,7 @@ from costframe.trees.ensemble_run import EnsembleRun
 from costframe.trees.growing import GrowAt
 from costframe.trees.monitor import Running
 from costframe.trees.prices import SplitPrices
-from costframe.trees.tradeoffs import falling_tradeoffs
+from costframe.trees.tradeoffs import check_limits, falling_tradeoffs
 
 _CLEARLY = 0.95  # of the loss of the trees before them: other trees replace them with a smaller loss
 _NEARLY = 0.95  # of the cost of a run without prices: a run at prices with this cost hardly differs from it
@@ -62,6 +62,16 @@ class Annealing:
     limits: tuple[float, float] | None = None
     look_ahead: bool = True
     progress: Callable[[float], None] | None = None
+
+    @classmethod
+    def of(cls, most_rounds: int, score: Callable[[Running], float] | None = None) -> Annealing:
+        """Ask for at most so many rounds; the score is of validation rows, minus their loss by default."""
+        return cls(Annealer(most_rounds, score))
+
+    @staticmethod
+    def check_limits(tradeoffs: object) -> tuple[float, float]:
+        """Check the first and the last of falling tradeoffs."""
+        return check_limits(tradeoffs)
 
 
 class _Progress:
@@ -124,7 +134,7 @@ def anneal(
     annealer, progress = asked.annealer, _Progress(asked.progress, len(starts))
 
     def begin(start: Start, prices: SplitPrices) -> EnsembleRun:
-        assert data.valid is not None  # noqa: S101 - whoever anneals has seen to it
+        assert data.valid is not None  # noqa: S101 - callers check it
         boosted, running = Boosted.constant(data.train, loss, step), Running(data.valid, loss, data.prices)
         running.begin(boosted.ensemble.intercept)
         draws = None if random_state is None else np.random.default_rng(random_state)

@@ -9,7 +9,7 @@ from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categories import Categories
 from costframe.training.model_path import MeasuredPath
-from costframe.training.path_point import PathPoint, best_first
+from costframe.training.path_point import PathPoint
 from costframe.trees.ensemble import Ensemble
 
 
@@ -47,7 +47,7 @@ class AnnealedPath(MeasuredPath):
         unpriced = [point for point in self.points if point.key in self.unpriced]
         if not unpriced:
             raise ParameterError("plain: this path has no trees without prices")
-        return max(unpriced, key=best_first)
+        return max(unpriced, key=lambda point: point.rank)
 
     def _length(self, branch: int) -> int:
         return len(self.branches[branch].rounds)

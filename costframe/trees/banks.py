@@ -14,8 +14,9 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.training.data import Rows
 from costframe.training.losses import Loss, loss_for
+from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.boosting_run import BoostingRun, Derivatives
-from costframe.trees.growing import bin_rows, tree_grower
+from costframe.trees.growing import tree_grower
 from costframe.trees.paid_by_row import LazyPrices
 from costframe.trees.prices import NoPrices, SplitPrices
 from costframe.trees.room import GrownTree
@@ -41,7 +42,7 @@ def boost_trees(
     Each tree has prices at one of the tradeoffs; columns in `categorical`, bool (d,), are split by categories.
     """
     random, falling = np.random.default_rng(settings.random_state), iter(tradeoffs)
-    grow, paid = tree_grower(rows, bin_rows(rows, settings, categorical), settings), prices or NoPrices()
+    grow, paid = tree_grower(rows, BinnedData.of(rows, settings, categorical), settings), prices or NoPrices()
     run = BoostingRun.begin(rows, loss, settings)
     run.counts_idle = settings.draws or prices is not None
 

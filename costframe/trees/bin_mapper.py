@@ -15,6 +15,8 @@ from costframe.core.errors import DataError
 from costframe.core.learners.node_layout import Cuts, lay_out_cuts
 from costframe.core.machine import empty_bytes, run_parallel
 from costframe.core.workers import ALONE, Workers
+from costframe.training.data import Rows
+from costframe.trees.settings import TreeSettings
 from costframe.trees.thresholds import (
     Sketch,
     WeightedTable,
@@ -60,7 +62,7 @@ class BinMapper:
     @cached_property
     def n_bins(self) -> I8:
         """Bins for values, without the missing bin, at least one: int64 (d,)."""
-        return np.array([len(each) for each in self.thresholds], np.int64)
+        return np.array([len(cuts) for cuts in self.thresholds], np.int64)
 
     @cached_property
     def has_categories(self) -> bool:
@@ -203,6 +205,19 @@ class BinnedData:
     mapper: BinMapper
     places: dict[tuple[Any, ...], list[Any]] = field(factory=dict, init=False, repr=False)
 
+    @classmethod
+    def of(cls, rows: Rows, settings: TreeSettings, categorical: B1 | None = None) -> BinnedData:
+        """Put training rows into bins; columns in `categorical`, bool (d,), have one bin for each category."""
+        mapper = BinMapper.fit(
+            rows.X,
+            max_bins=settings.max_bins,
+            sample_weight=rows.weight,
+            categorical=categorical,
+            n_threads=settings.n_threads,
+            workers=rows.workers,
+        )
+        return mapper.transform(rows.X, n_threads=settings.n_threads)
+
     @property
     def workers(self) -> Workers:
         """Whose rows these are a part of."""
@@ -243,11 +258,11 @@ class BinnedData:
     @cached_property
     def splittable(self) -> B1:
         """Features that can split rows, not the constant ones: bool (d,)."""
-        found, single = self.mapper.n_bins > 1, np.flatnonzero(self.mapper.n_bins <= 1)
+        is_splittable, single = self.mapper.n_bins > 1, np.flatnonzero(self.mapper.n_bins <= 1)
         missing = np.array([np.count_nonzero(self.columns[feature] == MISSING_BIN) for feature in single], np.int64)
         missing = self.workers.sum(missing)
-        found[single] = (missing > 0) & (missing < self.total_rows)
-        return found
+        is_splittable[single] = (missing > 0) & (missing < self.total_rows)
+        return is_splittable
 
 
 def _as_table(X: ArrayLike, workers: Workers) -> NDArray[np.generic]:

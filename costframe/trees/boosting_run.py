@@ -18,7 +18,6 @@ from costframe.trees.growing import GrowAt
 from costframe.trees.monitor import Monitor
 from costframe.trees.prices import SplitPrices
 from costframe.trees.room import GrownTree
-from costframe.trees.scaling import check_sizes
 from costframe.trees.settings import TreeSettings
 
 Derivatives = NDArray[np.floating]
@@ -61,7 +60,7 @@ class BoostingRun:
 
         A DataError refuses labels or weights that are too large or too small.
         """
-        check_sizes(rows)
+        rows.check_sizes()
         if boosted is None:
             boosted = Boosted.constant(rows, loss, settings.learning_rate, from_zero=settings.from_zero)
         return cls(rows, loss.for_rows(rows), boosted, settings.n_threads, settings.draws)

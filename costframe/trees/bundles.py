@@ -27,15 +27,15 @@ class Bundle:
 
 def bundles(prices: PriceArrays) -> list[Bundle]:
     """List, for each resource that a feature needs, the resource alone and, if they have prices, with its features."""
-    found = []
+    offered = []
     for needed in prices.needs.T:
         if not needed.any():
             continue
         resources = prices.needs[needed].all(axis=0)
-        found.append(Bundle(np.zeros(len(needed), np.bool_), resources))
+        offered.append(Bundle(np.zeros(len(needed), np.bool_), resources))
         if prices.cost[needed].any():
-            found.append(Bundle(needed, resources))
-    return found
+            offered.append(Bundle(needed, resources))
+    return offered
 
 
 @define(eq=False)

@@ -63,9 +63,9 @@ class Ensemble:
 
     def finish(self, feature_names: Sequence[str], n_rounds: int | None = None) -> StageTree:
         """Return the model of the first `n_rounds` rounds, all by default."""
-        kept = self if n_rounds is None else self.prefix(n_rounds)
-        count = len(kept.tables)
+        ensemble = self if n_rounds is None else self.prefix(n_rounds)
+        count = len(ensemble.tables)
         weights = np.zeros((count, len(self.intercept)))
-        weights[np.arange(count), kept.outputs] = self.step
-        bank = WeakLearnerBank.from_trees(TreeTable.concatenate(kept.tables), feature_names)
+        weights[np.arange(count), ensemble.outputs] = self.step
+        bank = WeakLearnerBank.from_trees(TreeTable.concatenate(ensemble.tables), feature_names)
         return StageTree(bank, (Answer(np.arange(count), weights, self.intercept, self.link),))

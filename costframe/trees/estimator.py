@@ -18,9 +18,8 @@ from costframe.training.model_path import MeasuredPath
 from costframe.training.shell import CostAwareEstimator, restore_on_error
 from costframe.trees.annealed import Annealing
 from costframe.trees.annealer import Annealer
-from costframe.trees.monitor import Monitor, scorer
+from costframe.trees.monitor import Monitor, Scorer
 from costframe.trees.ranking import ranking_loss
-from costframe.trees.scaling import check_sizes
 from costframe.trees.settings import TreeSettings
 from costframe.trees.tradeoffs import check_limits
 
@@ -105,7 +104,7 @@ class BoostedEstimator(CostAwareEstimator):
 
     def _settings(self, data: TrainingData) -> TreeSettings:
         """Return the settings of the parameters, and forget the history of earlier training."""
-        check_sizes(data.train)
+        data.train.check_sizes()
         self.evals_result_: dict[str, dict[str, list[float]]] = {}
         usual = self._usual
         if check_choice("recipe", self.recipe, (None, "paper")):
@@ -128,11 +127,11 @@ class BoostedEstimator(CostAwareEstimator):
                 "X: the paper splits numbers only, and some columns are categorical, with recipe='paper'"
             )
         prices = data.prices
-        there = {
+        stated = {
             "once": prices.once.any(), "split": prices.split.any(), "learner": prices.learner, "reuse": prices.reuse,
             "resources": prices.resource_cost.any(),
         }  # fmt: skip
-        beyond = [name for name, some in there.items() if some and name not in self._paper.prices]
+        beyond = [name for name, some in stated.items() if some and name not in self._paper.prices]
         if beyond:
             raise ParameterError(f"costs: the paper has no prices of the kind {beyond[0]!r}, with recipe='paper'")
 
@@ -206,7 +205,7 @@ class BoostedEstimator(CostAwareEstimator):
                 raise ParameterError(f"{name}: has no effect on a path; leave it out, or fit at given tradeoffs")
         data = self.path_data(X, y, sample_weight, **others)
         most = _PATH_ROUNDS if self.n_estimators is None else self.n_estimators
-        annealer = Annealer(most, scorer(scoring))
+        annealer = Annealer(most, Scorer.of(scoring))
         limits = None if tradeoffs is None else check_limits(tradeoffs)
         asked = Annealing(annealer, limits, check_flag("look_ahead", look_ahead), progress)
         path = self._anneal(data, self._settings(data), asked)

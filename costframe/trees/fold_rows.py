@@ -34,7 +34,7 @@ def call_in_parts(call: Callable[..., Any], written: Sequence[NDArray[Any]], cel
     for first in range(0, count, step):
         check_call()
         some = slice(first, min(first + step, count))
-        made = call(*(each[some] for each in written))
+        made = call(*(array[some] for array in written))
         if not whole and first + made < some.stop:
             return int(first + made)
     return count

@@ -67,6 +67,66 @@ class BoostedFolds:
     _grow: Callable[[], tuple[Trees | None, LinearStart | None]] = field(repr=False)  # on all rows
     _made: tuple[BinMapper, F8, float, str] = field(repr=False)
 
+    @classmethod
+    def fit(
+        cls,
+        data: BinnedData,
+        rows: Rows,
+        loss: PointwiseLoss,
+        fold: I8,
+        settings: TreeSettings,
+        *,
+        judged: Sequence[int] | None = None,
+        linear: bool = False,
+        n_threads: int = 1,
+    ) -> BoostedFolds:
+        """Boost on the rows outside each fold, with equal rounds, while the out-of-fold loss falls.
+
+        Parameters
+        ----------
+        data : BinnedData
+            The columns to use.
+        rows : Rows
+        loss : PointwiseLoss
+        fold : int64 (n,)
+            The fold of each row.
+        settings : TreeSettings
+            With `n_iter_no_change` None it keeps all rounds.
+        judged : sequence of int, optional
+            The folds to leave out in turn; all by default. Rows of others have the constant's score.
+        linear : bool
+            Whether to begin at linear scores instead of a constant.
+        n_threads : int
+            Does not change the result.
+        """
+        folds = _FoldEnsembles(data, rows, loss, settings, linear)
+        members = [folds.begin(sides) for sides in sides_of_folds(fold, judged)]
+        left_out = [sides[1] for _, sides, *_ in members]
+        total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
+
+        constant, best_scores = folds.sum_losses([folds.start] * len(members), left_out) / total, folds.start.copy()
+        _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
+        best, n_best = folds.sum_losses([best_scores] * len(members), left_out) / total, 0
+        most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, best, 0, 0
+        while data.bins.shape[1] and done < most and (patience is None or since < patience):
+            count = most if patience is None else min(_CHUNK, most - done)
+            added = run_parallel(partial(folds.add_rounds, count=count), members, n_threads)
+            losses = np.sum([losses for losses, _, _ in added], axis=0) / total
+            place = len(losses) - 1 if patience is None else int(np.argmin(losses))
+            if patience is None or losses[place] < best:
+                best, n_best = float(losses[place]), done + place + 1
+                _put(best_scores, left_out, [by_round[place] for _, by_round, _ in added])
+            for value in losses.tolist():
+                since += 1
+                if value < mark - _LEAST_GAIN * constant:
+                    mark, since = value, 0
+            done += count
+
+        gain = np.asarray(sum(gain for *_, gain in members))
+        grow = partial(folds.grow_on_all, n_best)  # the number of rounds is known only now
+        made = data.mapper, folds.intercept, settings.learning_rate, loss.link
+        return cls(best_scores, best, n_best, gain, grow, made)
+
     def whole(self, columns: I8 | None = None) -> tuple[TreeTable, Answer]:
         """Grow trees on all rows, and return them and their sum as the first learners of a bank.
 
@@ -77,8 +137,9 @@ class BoostedFolds:
         grown, start = self._grow()
         if grown is not None:
             nodes, values, sizes = grown
-            kept = sizes > 1  # leave out trees without splits
-            trees, outputs = as_tree_table(mapper, nodes[kept], values[kept], sizes[kept], columns), np.nonzero(kept)[1]
+            has_splits = sizes > 1  # leave out trees without splits
+            outputs = np.nonzero(has_splits)[1]
+            trees = as_tree_table(mapper, nodes[has_splits], values[has_splits], sizes[has_splits], columns)
         weights = np.zeros((len(outputs), len(intercept)))
         weights[np.arange(len(outputs)), outputs] = step
         if start is not None:
@@ -88,97 +149,70 @@ class BoostedFolds:
         return trees, Answer(np.arange(len(trees)), weights, intercept, link)
 
 
-def boost_folds(
-    data: BinnedData,
-    rows: Rows,
-    loss: PointwiseLoss,
-    fold: I8,
-    settings: TreeSettings,
-    *,
-    judged: Sequence[int] | None = None,
-    linear: bool = False,
-    n_threads: int = 1,
-) -> BoostedFolds:
-    """Boost on the rows outside each fold, with equal rounds, while the out-of-fold loss falls.
+@frozen(eq=False)
+class _FoldEnsembles:
+    """What the ensembles of all folds have in common, and how each begins and grows."""
 
-    Parameters
-    ----------
-    data : BinnedData
-        The columns to use.
-    rows : Rows
-    loss : PointwiseLoss
-    fold : int64 (n,)
-        The fold of each row.
-    settings : TreeSettings
-        With `n_iter_no_change` None it keeps all rounds.
-    judged : sequence of int, optional
-        The folds to leave out in turn; all by default. Rows of others have the constant's score.
-    linear : bool
-        Whether to begin at linear scores instead of a constant.
-    n_threads : int
-        Does not change the result.
-    """
-    intercept, d = loss.baseline(rows), data.bins.shape[1]
-    start, y = np.tile(intercept, (len(rows), 1)), np.asarray(rows.y, np.float64)
+    data: BinnedData
+    rows: Rows
+    loss: PointwiseLoss
+    settings: TreeSettings
+    linear: bool
+    intercept: F8 = field(init=False)
+    start: F8 = field(init=False)  # (n, K), the constant's scores
+    y: F8 = field(init=False)
 
-    squared, counts = isinstance(loss, SquaredLoss), rows.repeats
-    limits = settings.l2_regularization, min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW), _HESSIAN
+    @intercept.default
+    def _fit_constant(self) -> F8:
+        return self.loss.baseline(self.rows)
 
-    def begin(sides: FoldRows) -> FoldFit:
-        growing = rows_to_grow(data, rows, not squared, limits, settings, sides[0])
-        scores = LinearStart.fit(data, rows, loss, sides[0]).scores(data) if linear else start.copy()
+    @start.default
+    def _repeat_constant(self) -> F8:
+        return np.tile(self.intercept, (len(self.rows), 1))
+
+    @y.default
+    def _as_numbers(self) -> F8:
+        return np.asarray(self.rows.y, np.float64)
+
+    @property
+    def _is_squared(self) -> bool:
+        return isinstance(self.loss, SquaredLoss)
+
+    def begin(self, sides: FoldRows) -> FoldFit:
+        """Return an ensemble without trees, to grow on the first of both sides."""
+        data, rows, settings, d = self.data, self.rows, self.settings, self.data.bins.shape[1]
+        limits = settings.l2_regularization, min(settings.min_samples_leaf, len(rows) * _MOST_PER_ROW), _HESSIAN
+        growing = rows_to_grow(data, rows, not self._is_squared, limits, settings, sides[0])
+        scores = LinearStart.fit(data, rows, self.loss, sides[0]).scores(data) if self.linear else self.start.copy()
         return growing, sides, scores, np.zeros((d, d))
 
-    def add(member: FoldFit, count: int) -> tuple[F8, F8, Trees]:
+    def add_rounds(self, member: FoldFit, count: int) -> tuple[F8, F8, Trees]:
         """Add rounds; return the losses of held-out rows, their scores after each round, and the trees."""
+        rows, loss, rate = self.rows, self.loss, self.settings.learning_rate
         (n_nodes, *structs), (inside, outside), scores, gain = member
         nodes = np.empty((count, loss.n_outputs, n_nodes, 5), np.int64)
         values, sizes = np.empty(nodes.shape[:3]), np.empty(nodes.shape[:2], np.int64)
-        lost, kept = np.zeros(count), np.empty((count, len(outside), loss.n_outputs))
-        largest = np.inf if squared else _LARGEST
-        own = loss.kind, y, rows.weight, counts, inside, outside, largest, settings.learning_rate, scores
-        written = nodes, values, sizes, lost, kept
-        cells = len(inside) * d * loss.n_outputs
-        call_in_parts(lambda *some: engine.add_rounds(*structs, *own, *some, gain), written, cells, whole=True)
-        return lost, kept, (nodes, values, sizes)
+        losses, by_round = np.zeros(count), np.empty((count, len(outside), loss.n_outputs))
+        largest = np.inf if self._is_squared else _LARGEST
+        fixed = loss.kind, self.y, rows.weight, rows.repeats, inside, outside, largest, rate, scores
+        written = nodes, values, sizes, losses, by_round
+        cells = len(inside) * self.data.bins.shape[1] * loss.n_outputs
+        call_in_parts(lambda *some: engine.add_rounds(*structs, *fixed, *some, gain), written, cells, whole=True)
+        return losses, by_round, (nodes, values, sizes)
 
-    members = [begin(sides) for sides in sides_of_folds(fold, judged)]
-    left_out = [sides[1] for _, sides, *_ in members]
-    total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
+    def sum_losses(self, scores: Sequence[F8], left_out: Sequence[NDArray[np.int32]]) -> float:
+        """Return the loss of the rows left out, by the scores of each ensemble."""
+        rows, sums = self.rows, np.empty((len(left_out), 1))
+        bits = rows.total_repeats.bit_length()
+        for scores_of_fold, outside, loss in zip(scores, left_out, sums, strict=True):
+            engine.sum_losses(self.loss.kind, self.y, rows.weight, scores_of_fold, outside, bits, 0, loss)
+        return float(sum(sums[:, 0].tolist()))
 
-    def lose(scores: Sequence[F8]) -> float:
-        bits, lost = rows.total_repeats.bit_length(), np.empty((len(left_out), 1))
-        for each, outside, found in zip(scores, left_out, lost, strict=True):
-            engine.sum_losses(loss.kind, y, rows.weight, each, outside, bits, 0, found)
-        return float(sum(lost[:, 0].tolist())) / total
-
-    none, best_scores = lose([start] * len(members)), start.copy()
-    _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
-    best, n_best = lose([best_scores] * len(members)), 0
-    most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, best, 0, 0
-    while d and done < most and (patience is None or since < patience):
-        count = most if patience is None else min(_CHUNK, most - done)
-        found = run_parallel(partial(add, count=count), members, n_threads)
-        lost = np.sum([each[0] for each in found], axis=0) / total
-        place = len(lost) - 1 if patience is None else int(np.argmin(lost))
-        if patience is None or lost[place] < best:
-            best, n_best = float(lost[place]), done + place + 1
-            _put(best_scores, left_out, [kept[place] for _, kept, _ in found])
-        for value in lost.tolist():
-            since += 1
-            if value < mark - _LEAST_GAIN * none:
-                mark, since = value, 0
-        done += count
-
-    def grow() -> tuple[Trees | None, LinearStart | None]:
-        """Grow the ensemble on all rows, whose number of rounds is known only now."""
-        trees = add(begin(all_rows(rows)), n_best)[2] if n_best else None
-        return trees, LinearStart.fit(data, rows, loss, all_rows(rows)[0]) if linear else None
-
-    gain = np.asarray(sum(gain for *_, gain in members))
-    return BoostedFolds(
-        best_scores, best, n_best, gain, grow, (data.mapper, intercept, settings.learning_rate, loss.link)
-    )
+    def grow_on_all(self, n_rounds: int) -> tuple[Trees | None, LinearStart | None]:
+        """Grow one ensemble on all rows; return its trees and its linear start, if it has them."""
+        sides = all_rows(self.rows)
+        trees = self.add_rounds(self.begin(sides), n_rounds)[2] if n_rounds else None
+        return trees, LinearStart.fit(self.data, self.rows, self.loss, sides[0]) if self.linear else None
 
 
 def _put(scores: F8, places: Sequence[NDArray[np.int32]], parts: list[F8]) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
-from costframe.core.arrays import B1
+from costframe.core.arrays import B1, I8
 from costframe.core.tables.row_draws import draw
 from costframe.training.data import Rows
 from costframe.training.sampling import row_keys
-from costframe.trees.bin_mapper import BinMapper, BinnedData
+from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.grow import grow_tree
 from costframe.trees.prices import SplitPrices
 from costframe.trees.room import GrownTree
@@ -21,62 +22,46 @@ from costframe.trees.settings import TreeSettings
 GrowAt = Callable[[NDArray[np.floating], NDArray[np.floating], SplitPrices, Any], GrownTree]
 
 
-def bin_rows(rows: Rows, settings: TreeSettings, categorical: B1 | None = None) -> BinnedData:
-    """Put training rows into bins; columns in `categorical`, bool (d,), have one bin for each category."""
-    mapper = BinMapper.fit(
-        rows.X,
-        max_bins=settings.max_bins,
-        sample_weight=rows.weight,
-        categorical=categorical,
-        n_threads=settings.n_threads,
-        workers=rows.workers,
-    )
-    return mapper.transform(rows.X, n_threads=settings.n_threads)
-
-
 def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowAt:
     """Return a function that grows a tree on training rows from (weighted gradients, weighted hessians, prices, draws).
 
     Rows that are not drawn also pass through the tree, and pay. Draws depend on the values of rows and on nothing else
     that may differ between workers; copies of a row are drawn one by one.
     """
-    weight, signs, workers = rows.uneven_weight, settings.signs, rows.workers
-    counts = rows.counts if settings.newton else None
     keys = row_keys(rows, settings.n_threads) if settings.subsample < 1 else np.empty(0, np.uint64)
+    return _TreeGrower(rows, binned, settings, keys)
 
-    def all_one(hessians: NDArray[np.floating]) -> bool:
-        if workers.count == 1 and hessians[0] != 1:
-            return False  # the usual case, at once
-        return not workers.any((hessians != 1).any())
 
-    def grow(
+@frozen(eq=False)
+class _TreeGrower:
+    """What the trees of a run have in common: rows, settings, and keys of rows to draw by, uint64 (n,)."""
+
+    rows: Rows
+    binned: BinnedData
+    settings: TreeSettings
+    keys: NDArray[np.uint64]
+
+    def __call__(
+        self,
         gradients: NDArray[np.floating],
         hessians: NDArray[np.floating],
         prices: SplitPrices,
         random: Any,  # a Generator, or None if nothing is drawn
     ) -> GrownTree:
-        drawn = left_out = columns = None
-        if settings.subsample < 1:
-            chosen = draw(keys, settings.subsample, int(random.integers(2**63)))
-            drawn, left_out = (np.flatnonzero(side).astype(np.int32) for side in (chosen, ~chosen))
-        if settings.max_features < 1:
-            n_features = rows.X.shape[1]
-            columns = np.zeros(n_features, np.bool_)
-            columns[random.permutation(n_features)[: max(1, round(settings.max_features * n_features))]] = True
-        h: NDArray[np.floating] | None = hessians
-        if not settings.newton:
-            h = weight  # the hessians of the squared distance to the negative gradients
-        elif counts is None and all_one(hessians):
-            h = None  # sums of counts without hessians are quicker
+        """Draw rows, then features, and grow a tree; rows that are not drawn pay after it."""
+        settings = self.settings
+        counts = self.rows.counts if settings.newton else None
+        drawn, left_out = self._draw_rows(random) if settings.subsample < 1 else (None, None)
+        columns = self._draw_features(random) if settings.max_features < 1 else None
         tree = grow_tree(
-            binned,
+            self.binned,
             gradients,
-            h,
+            self._hessians(hessians, counts),
             counts=counts,
             rows=drawn,
             features=columns,
             prices=prices,
-            signs=signs,
+            signs=settings.signs,
             growth=settings.growth,
             max_depth=settings.max_depth,
             max_leaves=settings.max_leaves,
@@ -89,4 +74,26 @@ def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowA
             prices.charge_rows(tree, left_out)
         return tree
 
-    return grow
+    def _draw_rows(self, random: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the rows that are drawn, and the others."""
+        chosen = draw(self.keys, self.settings.subsample, int(random.integers(2**63)))
+        return np.flatnonzero(chosen).astype(np.int32), np.flatnonzero(~chosen).astype(np.int32)
+
+    def _draw_features(self, random: Any) -> B1:
+        """Return which features are drawn, bool (d,)."""
+        n_features = self.rows.X.shape[1]
+        columns = np.zeros(n_features, np.bool_)
+        columns[random.permutation(n_features)[: max(1, round(self.settings.max_features * n_features))]] = True
+        return columns
+
+    def _hessians(self, hessians: NDArray[np.floating], counts: I8 | None) -> NDArray[np.floating] | None:
+        """Return the hessians to grow by; None where all are one, for sums of counts without hessians are quicker."""
+        if not self.settings.newton:
+            return self.rows.uneven_weight  # the hessians of the squared distance to the negative gradients
+        return None if counts is None and self._all_one(hessians) else hessians
+
+    def _all_one(self, hessians: NDArray[np.floating]) -> bool:
+        workers = self.rows.workers
+        if workers.count == 1 and hessians[0] != 1:
+            return False  # the usual case, at once
+        return not workers.any((hessians != 1).any())

@@ -88,8 +88,8 @@ class LinearStart:
 
 def _improves(weights: F8, inverse: NDArray[np.floating[Any]], varied: F8) -> bool:
     """Return whether weights, (m, K), are worth their number by Akaike's criterion, after Wald's statistic."""
-    found = (weights * np.linalg.solve(inverse, weights)).sum(axis=0) @ varied
-    return bool(found > _AKAIKE * weights.size)
+    decrease = (weights * np.linalg.solve(inverse, weights)).sum(axis=0) @ varied
+    return bool(decrease > _AKAIKE * weights.size)
 
 
 @frozen(eq=False)
@@ -113,7 +113,7 @@ class _Code:
             middle = ends[np.searchsorted(steps[: len(ends)], np.arange(n_steps))]
             middle[-1] = middle[-1] if np.isfinite(middle[-1]) else ends[-2]
             lines = [middle, np.arange(n_steps, dtype=np.float64)] if ranked and n_steps > _FEW else [middle]
-        made = [each for line in lines if (each := _standardized(line, mass[:-1])) is not None]
+        made = [standardized for line in lines if (standardized := _standardized(line, mass[:-1])) is not None]
         if 0 < mass[-1] < mass.sum():
             made.append(np.append(np.zeros(n_steps), 1.0))
         return cls(column, steps, np.stack(made, axis=1) if made else np.empty((n_steps + 1, 0)))
@@ -239,7 +239,7 @@ def _as_tree(ends: F8, effects: F8, column: int) -> TreeTable:
     add(0, len(ends) - 1)
     nodes[0] = (column, np.inf, 1, len(nodes), -1)
     nodes.append((-1, 0.0, -1, -1, len(ends)))
-    feature, threshold, left, right, step = (np.array(each) for each in zip(*nodes, strict=True))
+    feature, threshold, left, right, step = (np.array(values) for values in zip(*nodes, strict=True))
     leaf, width = feature < 0, effects.shape[1]
     return TreeTable(
         np.array([0, len(nodes)]),

@@ -43,48 +43,49 @@ class ManyFolds:
     intercept: F8
     trees: TreeTable
 
+    @classmethod
+    def fit(
+        cls,
+        data: BinnedData,
+        rows: Rows,
+        targets: F8,
+        fold: I8,
+        settings: TreeSettings,
+        *,
+        whole: bool = True,
+        n_threads: int = 1,
+    ) -> ManyFolds:
+        """Regress targets, float64 (n, T), on the columns, without each fold in turn and on all rows.
+
+        The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
+        hold the mean residuals of all targets.
+        """
+        intercept = np.array([rows.mean(target) for target in np.ascontiguousarray(targets.T)])
+        centered = targets - intercept
+        unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses and their squares may have any size
+        predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
+        if not data.splittable.any():
+            return cls(predictions, intercept, trees)
+        folds = sides_of_folds(fold)
+
+        def fit(sides: FoldRows) -> tuple[F8, Trees]:
+            residual, trees = _regress(data, rows, centered / unit, sides, settings)
+            return targets[sides[1]] - unit * residual[sides[1]], trees
+
+        fitted = run_parallel(fit, [*folds, all_rows(rows)] if whole else folds, n_threads)
+        for (_, outside), (predicted, _) in zip(folds, fitted, strict=False):
+            predictions[outside] = predicted
+        if whole:
+            nodes, values, sizes = fitted[-1][1]
+            trees = as_tree_table(data.mapper, nodes, settings.learning_rate * values, sizes)
+            trees = evolve(trees, values=trees.values * unit)
+        return cls(predictions, intercept, trees)
+
     def shrunk(self, shares: F8) -> ManyFolds:
         """Return the regression with predictions drawn towards their means by shares, (T,); 1 leaves them."""
         predictions = self.intercept + shares * (self.predictions - self.intercept)
         values = (self.trees.values.reshape(-1, len(shares)) * shares).ravel()
         return evolve(self, predictions=predictions, trees=evolve(self.trees, values=values))
-
-
-def regress_many(
-    data: BinnedData,
-    rows: Rows,
-    targets: F8,
-    fold: I8,
-    settings: TreeSettings,
-    *,
-    whole: bool = True,
-    n_threads: int = 1,
-) -> ManyFolds:
-    """Regress targets, float64 (n, T), on the columns, without each fold in turn and on all rows.
-
-    The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
-    hold the mean residuals of all targets.
-    """
-    intercept = np.array([rows.mean(target) for target in np.ascontiguousarray(targets.T)])
-    centered = targets - intercept
-    unit = power_of_two(frexp(np.abs(centered).max(initial=0.0))[1])  # losses and their squares may have any size
-    predictions, trees = np.tile(intercept, (len(rows), 1)), TreeTable.empty()
-    if not data.splittable.any():
-        return ManyFolds(predictions, intercept, trees)
-    folds = sides_of_folds(fold)
-
-    def fit(sides: FoldRows) -> tuple[F8, Trees]:
-        residual, trees = _regress(data, rows, centered / unit, sides, settings)
-        return targets[sides[1]] - unit * residual[sides[1]], trees
-
-    fitted = run_parallel(fit, [*folds, all_rows(rows)] if whole else folds, n_threads)
-    for (_, outside), (predicted, _) in zip(folds, fitted, strict=False):
-        predictions[outside] = predicted
-    if whole:
-        nodes, values, sizes = fitted[-1][1]
-        trees = as_tree_table(data.mapper, nodes, settings.learning_rate * values, sizes)
-        trees = evolve(trees, values=trees.values * unit)
-    return ManyFolds(predictions, intercept, trees)
 
 
 def _regress(data: BinnedData, rows: Rows, residual: F8, sides: FoldRows, settings: TreeSettings) -> tuple[F8, Trees]:
@@ -94,7 +95,7 @@ def _regress(data: BinnedData, rows: Rows, residual: F8, sides: FoldRows, settin
     nodes = np.empty((settings.n_estimators, n_nodes, 5), np.int64)
     values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
     mix, largest = np.ones(residual.shape[1]), np.ones(1)  # residuals are from -1 to 1
-    own = rows.weight, rows.repeats, *sides, settings.learning_rate, residual, mix, largest
+    fixed = rows.weight, rows.repeats, *sides, settings.learning_rate, residual, mix, largest
     cells = len(sides[0]) * data.bins.shape[1]
-    count = call_in_parts(lambda *some: engine.boost_many(*structs, *own, *some), (nodes, values, sizes), cells)
+    count = call_in_parts(lambda *some: engine.boost_many(*structs, *fixed, *some), (nodes, values, sizes), cells)
     return residual, (nodes[:count], values[:count], sizes[:count])

@@ -17,11 +17,10 @@ from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.links import apply_link, squeeze
 from costframe.training.data import Rows
-from costframe.training.influences import influence
+from costframe.training.influences import influence, standard_error
 from costframe.training.library_scores import LibraryScore
 from costframe.training.losses import Loss
 from costframe.training.scoring import refuse_unfit_score, resolve_score, score_named, with_labels
-from costframe.trees.scaling import check_sizes
 
 Scoring = str | Callable[..., Any] | LibraryScore | None
 
@@ -50,7 +49,7 @@ class Running:
     """Loss and exact cost of a growing ensemble on validation rows."""
 
     def __init__(self, rows: Rows, loss: Loss, prices: PriceArrays) -> None:
-        check_sizes(rows, "_val")
+        rows.check_sizes("_val")
         self.rows: Rows = rows
         self._loss, self._link = loss.for_rows(rows), loss.link
         self._cost = PrefixCost(rows.X, rows.weight, prices, rows.workers)
@@ -131,7 +130,7 @@ class Monitor:
     ) -> None:
         self._tradeoff, self._patience = tradeoff, patience
         self._with_cost = scoring is None and tradeoff > 0  # zero times an infinite cost would be NaN
-        self._score = scorer(scoring)
+        self._score = Scorer.of(scoring)
         self._running = Running(rows, loss, prices)
         self._best, self.best_round, self._round = np.inf, 0, 0
         named = "loss" if self._score is None else scoring if isinstance(scoring, str) else "score"
@@ -173,6 +172,20 @@ class Scorer:
 
     scoring: str | LibraryScore
 
+    @classmethod
+    def of(cls, scoring: Scoring) -> Scorer | None:
+        """Return the score of validation rows, higher is better; None for the loss.
+
+        Raises
+        ------
+        ParameterError
+            If `scoring` is neither None, "loss", the name of a score nor a scorer or metric function; a call raises it
+            if the score is NaN, or not for such labels.
+        """
+        if scoring is None or scoring == "loss":
+            return None
+        return cls(resolve_score(scoring))
+
     def __call__(self, now: Predicted) -> float:
         """Return the score of the rows of all workers."""
         y, predictions, weight, qid = _of_all_workers(now)
@@ -184,35 +197,26 @@ class Scorer:
         rows = now.rows
         return influence(self._for(rows), rows.y, now.predictions, rows.uneven_weight, rows.qid)
 
+    @staticmethod
+    def standard_error(moved: NDArray[np.floating[Any]]) -> float:
+        """Return the standard error of a score, or of a mean, from the influence of each row on it, (n,)."""
+        return standard_error(moved)
+
     def _for(self, rows: Rows) -> str | LibraryScore:
         return with_labels(self.scoring, rows.labels, rows.X)
-
-
-def scorer(scoring: Scoring) -> Scorer | None:
-    """Return the score of validation rows, higher is better; None for the loss.
-
-    Raises
-    ------
-    ParameterError
-        If `scoring` is neither None, "loss", the name of a score nor a scorer or metric function; a call raises it if
-        the score is NaN, or not for such labels.
-    """
-    if scoring is None or scoring == "loss":
-        return None
-    return Scorer(resolve_score(scoring))
 
 
 def _of_all_workers(now: Predicted) -> tuple[NDArray[Any], F8, F8 | None, I8 | None]:
     """Return labels, predictions, uneven weights and queries of the rows of all workers."""
     rows = now.rows
-    here = rows.y, now.predictions, rows.uneven_weight, rows.qid
+    columns = rows.y, now.predictions, rows.uneven_weight, rows.qid
     if rows.workers.count == 1:
-        return here
-    y, predictions, weight, qid = zip(*rows.workers.gather(here), strict=True)
+        return columns
+    y, predictions, weight, qid = zip(*rows.workers.gather(columns), strict=True)
     queries = None
     if rows.qid is not None:  # each worker numbers its own
-        first = np.cumsum([0, *(each.max(initial=-1) + 1 for each in qid[:-1])])
-        queries = np.concatenate([each + begin for each, begin in zip(qid, first, strict=True)])
+        first = np.cumsum([0, *(numbers.max(initial=-1) + 1 for numbers in qid[:-1])])
+        queries = np.concatenate([numbers + begin for numbers, begin in zip(qid, first, strict=True)])
     weights = None if rows.uneven_weight is None else np.concatenate(weight)
     return np.concatenate(y), np.concatenate(predictions), weights, queries
 

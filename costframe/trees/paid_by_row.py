@@ -157,8 +157,8 @@ class LazyPrices(RecordedPrices):
         weight = self._row_weight[rows] if len(self._row_weight) else 1.0
         with np.errstate(over="ignore"):  # as in the engine; prices have a limit, but not their sums over rows
             self._totals[0] += exact_sum(per_row * weight, self._workers)
-        here = np.asarray(bits_of(items[np.unique(leaves)], self._d).any(axis=0))
-        read = self._workers.sum(here) > 0
+        reached = np.asarray(bits_of(items[np.unique(leaves)], self._d).any(axis=0))
+        read = self._workers.sum(reached) > 0
         read &= ~self._once_paid
         self._totals[1] += float(self._prices.once[read].sum())
         self._once_paid |= read

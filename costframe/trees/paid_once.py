@@ -72,6 +72,34 @@ class OncePrices(RecordedPrices):
         self.feature_paid, self.resource_paid = (np.zeros(n, np.bool_) for n in (d, len(self.resource_price)))
         self._scratch = np.empty(d), np.zeros(d, np.bool_), np.empty(d, np.bool_)  # which the engine sets
 
+    @classmethod
+    def of(cls, prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share: float = 1.0) -> OncePrices:
+        """Return once-paid prices in units of the summed loss: n c_f + once_f, n C_r, and recurring prices.
+
+        Parameters
+        ----------
+        prices : PriceArrays
+        rows : Rows
+            Training rows.
+        tradeoff : float
+            lambda, which multiplies all.
+        share : float
+            A step takes only this share of a gain; it divides prices that recur with every tree (comparisons, learners,
+            reuse).
+        """
+        n = rows.total_weight
+        return cls(
+            in_loss(n, prices.cost) + prices.once,
+            resource_price=in_loss(n, prices.resource_cost),
+            needed=prices.needed,
+            split_price=in_loss(1 / share, prices.split),
+            root_price=float(in_loss(n / share, prices.learner)),
+            reuse_price=float(in_loss(n / share, prices.reuse)),
+            row_weight=rows.uneven_weight,
+            tradeoff=tradeoff,
+            workers=rows.workers,
+        )
+
     def fork(self) -> OncePrices:
         """Return an independent copy, between trees."""
         other = copy(self)
@@ -109,31 +137,3 @@ class OncePrices(RecordedPrices):
 
     def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Do nothing: payments do not depend on rows."""
-
-
-def once_prices(prices: PriceArrays, rows: Rows, *, tradeoff: float = 1.0, share: float = 1.0) -> OncePrices:
-    """Return once-paid prices in units of the summed loss: n c_f + once_f, n C_r, and recurring prices.
-
-    Parameters
-    ----------
-    prices : PriceArrays
-    rows : Rows
-        Training rows.
-    tradeoff : float
-        lambda, which multiplies all.
-    share : float
-        A step takes only this share of a gain; it divides prices that recur with every tree (comparisons, learners,
-        reuse).
-    """
-    n = rows.total_weight
-    return OncePrices(
-        in_loss(n, prices.cost) + prices.once,
-        resource_price=in_loss(n, prices.resource_cost),
-        needed=prices.needed,
-        split_price=in_loss(1 / share, prices.split),
-        root_price=float(in_loss(n / share, prices.learner)),
-        reuse_price=float(in_loss(n / share, prices.reuse)),
-        row_weight=rows.uneven_weight,
-        tradeoff=tradeoff,
-        workers=rows.workers,
-    )

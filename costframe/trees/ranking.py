@@ -130,7 +130,7 @@ class Queries:
         """Count the queries."""
         return len(self.weight)
 
-    def each(self, function: Callable[[slice, I8], object], n_threads: int = 1) -> None:
+    def call_by_part(self, function: Callable[[slice, I8], object], n_threads: int = 1) -> None:
         """Call a function for parts of the queries, with their sorted rows and each query's first place among these.
 
         Parts have similar numbers of pairs, and do not depend on the number of threads.
@@ -183,7 +183,7 @@ class _OfRows:
         del y
         gradient, hessian = np.empty(len(self._grades)), np.empty(len(self._grades))
         derive = self._derivatives(self._sorted(scores))
-        self._queries.each(lambda rows, starts: derive(rows, starts, gradient[rows], hessian[rows]), n_threads)
+        self._queries.call_by_part(lambda rows, starts: derive(rows, starts, gradient[rows], hessian[rows]), n_threads)
         both = np.empty((2, len(self._grades), 1), np.float32)
         both[0, self._queries.order, 0] = self._scale * gradient
         both[1, self._queries.order, 0] = self._scale * hessian
@@ -213,8 +213,8 @@ class _PairsOfRows(_OfRows):
     """Pairwise logistic loss of given rows."""
 
     def _derivatives(self, ordered: F8) -> Derive:
-        each = ordered, self._grades, self._queries.counts
-        return lambda rows, *written: engine.pair_gradients(*(values[rows] for values in each), *written)
+        arrays = ordered, self._grades, self._queries.counts
+        return lambda rows, *written: engine.pair_gradients(*(values[rows] for values in arrays), *written)
 
     def _losses(self, ordered: F8) -> F8:
         losses = np.empty(len(self._queries))
@@ -230,7 +230,7 @@ class _LambdasOfRows(_OfRows):
         super().__init__(rows)
         self._discounts = 1.0 / np.log2(2.0 + np.arange(truncation))
         self._gains = np.expm1(np.log(2.0) * self._grades)
-        ideal = self._found(self._grades)
+        ideal = self._sum_gains(self._grades)
         self._gains /= np.repeat(np.where(ideal > 0, ideal, 1.0), np.diff(self._queries.starts))
         self._scale *= self._unit()
 
@@ -238,20 +238,20 @@ class _LambdasOfRows(_OfRows):
         counts, spans = self._queries.counts, self._queries.spans
 
         def derive(rows: slice, starts: I8, gradient: F8, hessian: F8) -> None:
-            each = ordered[rows], self._gains[rows], counts[rows], spans[rows]
-            engine.lambda_gradients(*each, starts, self._discounts, gradient, hessian)
+            arrays = ordered[rows], self._gains[rows], counts[rows], spans[rows]
+            engine.lambda_gradients(*arrays, starts, self._discounts, gradient, hessian)
 
         return derive
 
     def _losses(self, ordered: F8) -> F8:
         """1 - NDCG."""
-        return np.maximum(1.0 - self._found(ordered), 0.0)
+        return np.maximum(1.0 - self._sum_gains(ordered), 0.0)
 
-    def _found(self, ordered: F8) -> F8:
+    def _sum_gains(self, ordered: F8) -> F8:
         """Return discounted sums of gains of rows ranked by these scores: float64 (queries,)."""
-        found, queries = np.empty(len(self._queries)), self._queries
-        engine.discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, found)
-        return found
+        gains, queries = np.empty(len(self._queries)), self._queries
+        engine.discounted_gains(ordered, self._gains, queries.spans, queries.starts, self._discounts, gains)
+        return gains
 
     def _unit(self) -> float:
         """Find the factor that makes the bound equal to the loss for constant scores.

@@ -90,6 +90,7 @@ class Room(NamedTuple):
     parts: I8
 
 
+# Stands below its class.
 _WIDENED = Room._fields[1 : Room._fields.index("rows")]  # with leaves
 
 
@@ -122,7 +123,7 @@ def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
     everyone = data.total_rows  # all workers keep as many histograms
     n_bins = data.mapper.n_bins[data.splittable]
     width, lanes = 1 << int(n_bins.max(initial=1)).bit_length(), LINE // n_words
-    kept = min(-(-len(n_bins) // lanes), _most_kept(data, 8 * leaves * width * LINE)) if everyone > FEW_ROWS else 0
+    n_stored = min(-(-len(n_bins) // lanes), _most_kept(data, 8 * leaves * width * LINE)) if everyone > FEW_ROWS else 0
     return Room(
         np.zeros(4, np.int64),
         np.empty((leaves, d)),
@@ -134,12 +135,12 @@ def new_room(data: BinnedData, n_words: int, n_items: int, leaves: int) -> Room:
         np.empty((leaves, d if n_items else 0), np.bool_),
         np.empty((2 * leaves, 10), np.int64),
         np.empty(2 * leaves),
-        np.empty((leaves, kept, width, lanes, n_words), np.int64),
+        np.empty((leaves, n_stored, width, lanes, n_words), np.int64),
         np.empty(n, np.int32),
         np.empty(d),
         np.empty(256, np.bool_),
         np.zeros(64, np.int64),
-        np.empty((0, kept, width, lanes, n_words), np.int64),
+        np.empty((0, n_stored, width, lanes, n_words), np.int64),
     )
 
 
@@ -166,8 +167,8 @@ class Workplace:
 
 def widened(room: Room, data: BinnedData) -> Room:
     """Return a copy with room for twice as many leaves of a tree on these data."""
-    kept = min(room.histogram.shape[1], _most_kept(data, 2 * room.histogram[:, :1].nbytes))
-    fewer = room._replace(histogram=room.histogram[:, :kept])
+    n_stored = min(room.histogram.shape[1], _most_kept(data, 2 * room.histogram[:, :1].nbytes))
+    fewer = room._replace(histogram=room.histogram[:, :n_stored])
     old = ((name, getattr(fewer, name)) for name in _WIDENED)
     return fewer._replace(**{name: np.concatenate([values, np.empty_like(values)]) for name, values in old})
 
@@ -223,8 +224,8 @@ def finish_tree(
     if len(rows) < n:
 
         def route(first: int) -> None:
-            here = slice(first, first + _ROWS_PER_PART)
-            engine.route_rows(data.bins[here], nodes, leaf_of_row[here])
+            part = slice(first, first + _ROWS_PER_PART)
+            engine.route_rows(data.bins[part], nodes, leaf_of_row[part])
 
         run_parallel(route, range(0, n, _ROWS_PER_PART), n_threads)
     return GrownTree(TreeTable.single(*shape, outputs, categories, grown=True), outputs, leaf_of_row)

@@ -108,8 +108,8 @@ def few_values(table: NDArray[np.generic], limit: int, *, n_threads: int = 1) ->
     if not parts:
         return [np.empty(0)] * table.shape[1]
     return [
-        None if too_many else join_few(list(found), limit)
-        for found, too_many in zip(zip(*parts, strict=True), many, strict=True)
+        None if too_many else join_few(list(values), limit)
+        for values, too_many in zip(zip(*parts, strict=True), many, strict=True)
     ]
 
 
@@ -136,21 +136,21 @@ class WeightedTable:
         """Leave out rows of weight zero, and weights that are all equal."""
         if weight is None:
             return cls(table, None, workers.count_all(len(table)), 0.0, workers)
-        kept = weight > 0
-        n_rows, largest = workers.count_all(int(np.count_nonzero(kept))), workers.largest(weight.max(initial=0.0))
-        some = table if kept.all() else table[kept]
-        if not workers.any((kept & (weight != largest)).any()):
+        counted = weight > 0
+        n_rows, largest = workers.count_all(int(np.count_nonzero(counted))), workers.largest(weight.max(initial=0.0))
+        some = table if counted.all() else table[counted]
+        if not workers.any((counted & (weight != largest)).any()):
             return cls(some, None, n_rows, 0.0, workers)
         grid = to_grid(weight, workers)
-        return cls(some, grid[kept], n_rows, exact_sum(grid, workers), workers)
+        return cls(some, grid[counted], n_rows, exact_sum(grid, workers), workers)
 
     def values_of(self, columns: list[int]) -> dict[int, tuple[F8, F8]]:
         """Return all distinct values, ascending, and their weights, of some columns that have rather few."""
         if not columns:
             return {}
         table, weight = self.table, self.weight
-        found = [distinct(np.ascontiguousarray(table[:, column], np.float64), weight) for column in columns]
-        joined = self.workers.gather(found)
+        masses_of = [distinct(np.ascontiguousarray(table[:, column], np.float64), weight) for column in columns]
+        joined = self.workers.gather(masses_of)
         return {column: _join([part[at] for part in joined]) for at, column in enumerate(columns)}
 
 
@@ -158,7 +158,7 @@ def _join(parts: list[tuple[F8, F8]]) -> tuple[F8, F8]:
     """Join distinct values with weights of several parts."""
     if len(parts) == 1:
         return parts[0]
-    values, masses = (np.concatenate([np.empty(0), *each]) for each in zip(*parts, strict=True))
+    values, masses = (np.concatenate([np.empty(0), *arrays]) for arrays in zip(*parts, strict=True))
     return distinct(values, masses)
 
 

@@ -23,9 +23,9 @@ def falling_tradeoffs(loss: float, full: float, prices: PriceArrays, limits: tup
         return _levels(*limits)
     if not (full > 0 and loss > 0):
         return np.zeros(1)
-    each = prices.alone
+    alone = prices.alone
     with np.errstate(over="ignore", under="ignore"):
-        high = loss / min(full, each[each > 0].min(initial=np.inf))
+        high = loss / min(full, alone[alone > 0].min(initial=np.inf))
         low = 1e-3 * loss / full
     return np.append(_levels(*np.clip([high, low], *_CONCEIVABLE).tolist()), 0.0)
 

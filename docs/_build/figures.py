@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import costframe as cf
-from costframe.plugin import Answer, Route, StageTree, WeakLearnerBank
+from costframe import Answer, Route, StageTree, WeakLearnerBank
 
 if TYPE_CHECKING:
     from costframe.study.points import Point

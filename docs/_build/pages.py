@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = "docs/notebooks"
 CHANGELOG = "CHANGELOG.md"
 FACES = ("plugin", "trees", "stagewise", "sets", "gates", "adoption")  # what plugins import from
-REFERENCE = ("costframe", *FACES, "datasets", "plot", "sources", "testing")  # pages of modules
+REFERENCE = ("costframe", *FACES, "datasets", "errors", "plot", "sources", "testing")  # pages of modules
 PLUGIN = re.compile(r"plugins/(\w+)/README\.md")
 MODULE = re.compile(r"costframe/(?:(\w+)(?:\.py|/__init__\.py)|__init__\.py)i?")
 MADE = re.compile(r"^(docs/(?:gallery/\w+(?=\.py)|notebooks/[\w-]+(?=\.ipynb)))\.\w+$")  # shown as pages
@@ -99,6 +99,7 @@ def _reference() -> dict[str, str]:
     """Return the pages of the reference: directives that render the docstrings of the public names."""
     import costframe as cf
     import costframe.datasets
+    import costframe.errors
     import costframe.plot
     import costframe.sources
     import costframe.testing
@@ -109,9 +110,9 @@ def _reference() -> dict[str, str]:
         for kind in (algorithm.classifier, algorithm.regressor, algorithm.ranker)
         if kind is not None and (ROOT / "plugins" / kind.__module__.split(".")[0].removeprefix("costframe_")).is_dir()
     }
-    public = [name for name in cf.__all__ if name not in {"datasets", "plot", "sources"}]
+    public = [name for name in cf.__all__ if name not in {"datasets", "errors", "plot", "sources"}]
     faces = {name: importlib.import_module(f"costframe.{name}") for name in FACES}
-    elsewhere = [getattr(module, name) for module in (cf, costframe.sources) for name in module.__all__]
+    elsewhere = [getattr(module, name) for module in (cf, costframe.sources, costframe.errors) for name in module.__all__]
     own = {
         name: [each for each in face.__all__ if not any(getattr(face, each) is one for one in elsewhere)]
         for name, face in faces.items()
@@ -119,8 +120,9 @@ def _reference() -> dict[str, str]:
     named = {
         "costframe": [f"costframe.{name}" for name in public],
         "datasets": [f"costframe.datasets.{name}" for name in costframe.datasets.__all__],
+        "errors": [f"costframe.errors.{name}" for name in costframe.errors.__all__ if name not in public],
         "plot": [f"costframe.plot.{name}" for name in costframe.plot.__all__],
-        "sources": [f"costframe.sources.{name}" for name in costframe.sources.__all__ if name not in public],
+        "sources": [f"costframe.sources.{name}" for name in costframe.sources.__all__ if name not in {*public, *costframe.errors.__all__}],
         "estimators": sorted(f"{kind.__module__}.{kind.__name__}" for kind in kinds),
         "testing": [f"costframe.testing.{name}" for name in costframe.testing.__all__],
     } | {

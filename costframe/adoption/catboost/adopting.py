@@ -33,8 +33,8 @@ def looks_like_catboost(data: bytes) -> bool:
     """Return whether a file's content is a CatBoost model, in JSON or .cbm."""
     if data.startswith(_MAGIC):
         return True
-    begins = data[:64].lstrip().startswith(b"{")
-    return begins and b'"features_info"' in data and (b'"oblivious_trees"' in data or b'"trees"' in data)
+    is_object = data[:64].lstrip().startswith(b"{")
+    return is_object and b'"features_info"' in data and (b'"oblivious_trees"' in data or b'"trees"' in data)
 
 
 def adopt_catboost(model: Any, feature_names: Sequence[str] | None = None) -> StageTree:

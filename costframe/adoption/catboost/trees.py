@@ -83,11 +83,11 @@ def _prune(levels: I8, splits: Splits) -> tuple[B1, NDArray[np.int32], NDArray[n
     child = [np.full((n_trees, width), -1, np.int32) for _ in range(2)]
     target = np.tile(np.arange(width, dtype=np.int32), (n_trees, 1))  # the node that stands for each
     for level in reversed(range(depth)):
-        here, below = _level_slice(level), _level_slice(level + 1)
+        nodes, below = _level_slice(level), _level_slice(level + 1)
         low, high = np.split(target[:, below], 2, axis=1)
-        child[0][:, here], child[1][:, here] = low, high
+        child[0][:, nodes], child[1][:, nodes] = low, high
         goes_left, goes_right = _find_decided(levels, level, splits)
-        target[:, here] = np.where(goes_left, low, np.where(goes_right, high, target[:, here]))
+        target[:, nodes] = np.where(goes_left, low, np.where(goes_right, high, target[:, nodes]))
     stays = np.zeros((n_trees, width), np.bool_)
     stays[:, 0] = True
     for level in range(depth):

@@ -21,7 +21,7 @@ from costframe.core.errors import DataError, ParameterError, quote_names
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.training.data import Rows, TrainingData
-from costframe.training.sampling import deal_folds
+from costframe.training.sampling import Sampling
 
 Fit = Callable[[Rows], tuple[Any, StageTree]]  # the fitted model, and its stage tree
 FOLDS = 5
@@ -111,7 +111,7 @@ class GivenModel:
     def _out_of_fold(self, data: TrainingData, fit: Fit) -> F8:
         """Predict each row by a model fitted without it and its copies: probabilities, (n,) or (n, M)."""
         rows, parameter, n_classes = data.train, self.columns.parameter, len(self.classes)
-        fold = deal_folds(rows, data, FOLDS)[1]
+        fold = Sampling(data).folds(rows, FOLDS)[1]
         proba = np.empty(len(rows) if n_classes == 2 else (len(rows), n_classes))
         for number in range(FOLDS):
             inside = fold == number

@@ -12,9 +12,8 @@ from costframe.core.arrays import B1, F8
 from costframe.core.cost.expected import ExpectedCost, Priced
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.learners.tree_table import TreeTable
-from costframe.core.prices.basket import price_rows, weigh_flags
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.prices.price_arrays import PriceArrays, weigh_flags
 from costframe.core.sums import exact_sum
 from costframe.core.workers import ALONE, Workers
 
@@ -47,7 +46,7 @@ class Account:
         prices = costs.select(tree.card.feature_names)
         report = ExpectedCost(costs.without_errors()).evaluate(tree, X, n_jobs=n_jobs, made=True)
         acquired = np.asarray(report.acquired, np.bool_)
-        computed = report.per_row - price_rows(prices, acquired, reuse=prices.reuse)
+        computed = report.per_row - prices.of_rows(acquired, reuse=prices.reuse)
         return cls(acquired, computed if prices.learner or prices.spends else np.zeros(len(computed)))
 
     @classmethod
@@ -70,7 +69,7 @@ class Account:
 
     def cost(self, prices: PriceArrays) -> F8:
         """Return what each row pays, without what is paid once a batch: float64 (n,)."""
-        return self.computed + price_rows(prices, self.acquired, reuse=prices.reuse)
+        return self.computed + prices.of_rows(self.acquired, reuse=prices.reuse)
 
     def batch(self, prices: PriceArrays) -> F8:
         """Return what a batch pays for what each row acquires, if no other row does: float64 (n,)."""
@@ -113,8 +112,8 @@ class PrefixCost:
     def add(self, tree: TreeTable) -> F8:
         """Add a tree of one output, with e_t = 1, and return its values: float64 (rows,)."""
         leaves = np.empty(len(self._X), np.int64)
-        own = self._masks, self._computed, self._bought, leaves
-        paid = engine.pay_tree(self._X, engine.Tree.of(tree), *self._engine_prices, *own)
+        arrays = self._masks, self._computed, self._bought, leaves
+        paid = engine.pay_tree(self._X, engine.Tree.of(tree), *self._engine_prices, *arrays)
         if self._workers.count > 1 or paid:  # another worker's rows may have paid
             self._mean = None
         return tree.values[tree.value[leaves]]

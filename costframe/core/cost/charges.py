@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.caps import walk_under_limits
-from costframe.core.cost.totals import Charges, sum_charges
+from costframe.core.cost.totals import Charges
 from costframe.core.learners.bits import bits_of
 from costframe.core.machine import CHUNK, over_chunks
-from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.ends import Ends
@@ -31,12 +30,11 @@ def hard_charges(
     X: F8,
     weight: F8,
     weights_at: F8,
-    needs: Needs,
     acquired: B1,
 ) -> Charges:
     """Charge some rows; `weights_at[s]` is the sum of e_t, in its unit, of the learners that stage s evaluates first.
 
-    `needs` and `acquired` are as for `charge_masks`.
+    `acquired` is as for `charge_masks`.
     """
     layout = tree.layout
     runner = StageRunner(layout, X, marks)
@@ -50,7 +48,7 @@ def hard_charges(
             scores[at], exits[at] = values, stage
     uses, comparisons = runner.spent[:, 1], runner.spent[:, 0]
     ends = tree.ends_of(scores, exits, X)
-    return charge_masks(tree, prices, runner.masks, weight, weights, comparisons, uses, reached, ends, needs, acquired)
+    return charge_masks(tree, prices, runner.masks, weight, weights, comparisons, uses, reached, ends, acquired)
 
 
 def charge_masks(
@@ -63,17 +61,16 @@ def charge_masks(
     uses: F8,
     stage_weight: F8,
     ends: Ends,
-    needs: Needs,
     acquired: B1,
 ) -> Charges:
     """Charge rows that acquired the features `masks`, of those that the tree uses; see `Charges`.
 
     `weights` are the sums of e_t of the learners that rows evaluated, and `comparisons` theirs, in their units. `uses`
-    counts the pairs of a learner and a feature that it read, if there is a price of reuse. `needs` are those of the
-    features that the tree uses. `acquired`, False before, becomes a part of the charges.
+    counts the pairs of a learner and a feature that it read, if there is a price of reuse. `acquired`, False before,
+    becomes a part of the charges.
     """
     used, exact, feature_weight, digits = tree.layout.used, tree.exact(prices), np.zeros(len(prices.cost)), []
-    packed = needs.packed
+    packed = tree.needs(prices).packed
     for _, cost, resource_cost in exact.parts:
         bought, resource_weight = np.zeros(len(used)), np.zeros(len(resource_cost))
         digits.append(np.zeros(len(masks)))
@@ -158,7 +155,7 @@ class StageVisits:
     def __init__(self, tree: StageModel, prices: PriceArrays, marks: engine.Record, X: F8) -> None:
         self._runner, self._tree = StageRunner(tree.layout, X, marks), tree
         self._n_used = len(tree.layout.used)
-        self._needs = prices.direct_needs.restrict(tree.layout.used)
+        self._needs = tree.needs(prices)
         self._comparison = float(prices.comparisons[0])
 
     def no_features(self) -> B1:
@@ -241,17 +238,16 @@ def charge_tree(tree: StageModel, X: F8, weight: F8, terms: Terms) -> Charges:
         return _charge_capped(tree, prices, X, rows, weight)
     marks, soft = tree.marks(prices, terms.acquisition), terms.is_soft
     learners = learners_at(tree, prices) if soft else _sum_first(tree, tree.weights[1])
-    needs = prices.direct_needs.restrict(tree.layout.used)
     acquired = None if soft else np.zeros(X.shape, np.bool_)
 
     def chunk(part: slice) -> Charges:
         if acquired is None:
             return soft_charges(tree, prices, marks, terms.steepness, X[part], weight[part], learners)
-        return hard_charges(tree, prices, marks, X[part], weight[part], learners, needs, acquired[part])
+        return hard_charges(tree, prices, marks, X[part], weight[part], learners, acquired[part])
 
     most = _rows_at_once(prices) if soft else CHUNK
     # An empty table is one empty chunk, so that the report has its shapes.
-    found = sum_charges(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))], acquired)
+    found = Charges.join(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))], acquired)
     return found if limits is None else evolve(found, cut=np.zeros(len(X), np.bool_))
 
 
@@ -273,7 +269,6 @@ def _charge_capped(tree: StageModel, prices: PriceArrays, X: F8, rows: CappedRow
         uses,
         reached,
         tree.ends_of(rows.final, rows.exits, X, rows.cut),
-        prices.direct_needs.restrict(tree.layout.used),
         np.zeros((len(weight), len(prices.cost)), np.bool_),
     )
     return evolve(charges, cut=rows.cut)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,12 +20,10 @@ from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.row_labels import check_weights
 from costframe.core.tables.rows import as_rows
 from costframe.core.terms.card import Card
-from costframe.core.terms.decision import error_columns, error_costs
+from costframe.core.terms.decision import error_costs
 from costframe.core.terms.terms import ROUTINGS, Terms
 
 __all__ = ["CostReport", "ExpectedCost"]
-
-_ASKED = ("routing", "acquisition", "steepness", "max_cost", "unavailable", "tradeoff")
 
 
 class Priced(Protocol):
@@ -44,6 +42,10 @@ class Priced(Protocol):
 
     def terms(self, costs: object = None, **asked: Any) -> Terms:
         """Make and check what is asked of rows."""
+
+    @property
+    def row_terms(self) -> Callable[..., Terms]:
+        """Returns what is asked of rows under hard routing, kept; see `Predictor.row_terms`."""
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows."""
@@ -173,9 +175,12 @@ class ExpectedCost:
 
     def _terms(self, predictor: Priced, X: Any, n_jobs: int | None) -> Terms:
         """Return what is asked of the rows of a predictor, at these prices or its own."""
-        asked = {name: getattr(self, name) for name in _ASKED}
+        limits = self.max_cost, self.unavailable
         try:
-            return predictor.terms(self.costs, n_jobs=n_jobs, **asked)
+            if self.routing == "hard":
+                return predictor.row_terms(self.costs, self.acquisition, (), *limits, self.tradeoff, n_jobs)
+            asked = {"routing": self.routing, "steepness": self.steepness, "acquisition": self.acquisition}
+            return predictor.terms(self.costs, n_jobs=n_jobs, tradeoff=self.tradeoff, **asked)
         except CostModelError as error:
             if _shape(self.costs) != _shape(X)[:1]:
                 raise
@@ -196,7 +201,7 @@ class _Asked:
         """Charge rows, float64 (n, d)."""
         terms, weight, card, errors = self.terms, self.weight, predictor.card, self.terms.costs.errors
         charges = predictor.charges(rows, weight, terms)
-        if too := set(error_columns(card, errors, terms.unavailable)):  # inquiries ask for them, too
+        if too := terms.error_columns:  # inquiries ask for them, too
             acquired = charges.acquired.copy()
             acquired[:, [name in too for name in card.feature_names]] = 1
             charges = evolve(charges, acquired=acquired, rounds=None)

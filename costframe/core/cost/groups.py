@@ -13,6 +13,9 @@ from costframe.core.errors import BankError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.prices.price_arrays import PriceArrays
 
+_MOST = 1e100  # largest price in units of loss: more makes no difference, and its products would overflow
+_LARGEST = np.finfo(np.float64).max
+
 
 @frozen(eq=False)
 class PricedGroups:
@@ -39,6 +42,15 @@ class PricedGroups:
             raise BankError(f"price: expected one a group ({self.member.shape[0]}), got shape {self.price.shape}")
         if not np.isfinite(self.price).all() or (self.price < 0).any():
             raise BankError(f"price: expected finite numbers >= 0, got {self.price}")
+
+    def in_loss(self, tradeoff: float) -> PricedGroups:
+        """Turn the prices into loss: lambda times each, at most 1e100."""
+        with np.errstate(over="ignore"):
+            return PricedGroups(self.member, np.minimum(self.price * min(tradeoff, _LARGEST), _MOST))
+
+    def energies(self, weights: F8) -> F8:
+        """Return sum_c G_gc |B_c|^2: float64 (G,) for weights (C, M)."""
+        return np.asarray(self.member @ np.square(weights).sum(axis=1))
 
     @classmethod
     def of_bank(

@@ -20,7 +20,7 @@ class Clock:
         self._features = {price.name: price for price in costs.features}
         self._resources = {price.name: price for price in costs.resources}
         self._trip_time = costs.trip_time
-        self._there: set[str] = set()
+        self._ready: set[str] = set()
         self.time = 0.0
 
     def add_round(self, features: Iterable[str]) -> None:
@@ -30,20 +30,20 @@ class Clock:
         self.time += self._trip_time * len({frozenset(self._features[name].needs) for name in features})
         waits = [self._wait(self._features[name].needs, ready) + self._features[name].time for name in features]
         self.time += max(waits, default=0.0)
-        self._there |= ready.keys()
+        self._ready |= ready.keys()
 
     def _wait(self, needs: Iterable[str], ready: dict[str, float]) -> float:
         """Return when all of some resources are ready; `ready` holds those that are on their way."""
         pending = list(needs)
         while pending:
             name = pending[-1]
-            further = [each for each in self._resources[name].needs if each not in ready and each not in self._there]
-            if name in ready or name in self._there:
+            further = [need for need in self._resources[name].needs if need not in ready and need not in self._ready]
+            if name in ready or name in self._ready:
                 pending.pop()
             elif further:
                 pending += further
             else:
                 pending.pop()
                 resource = self._resources[name]
-                ready[name] = resource.time + max((ready.get(each, 0.0) for each in resource.needs), default=0.0)
+                ready[name] = resource.time + max((ready.get(need, 0.0) for need in resource.needs), default=0.0)
         return max((ready.get(name, 0.0) for name in needs), default=0.0)

@@ -37,16 +37,18 @@ def cost_by_partition(method: F) -> F:
         y, costs = tell_apart(y_or_costs, how.pop("y", None), how.get("costs"), names)
         how = how if costs is None else how | {"costs": costs}
 
-        owner = next(each for each in type(self).__mro__ if vars(each).get("cost") is cost)
+        owner = next(base for base in type(self).__mro__ if vars(base).get("cost") is cost)
         rows, model = whole_rows(X, getattr(self, "feature_names_in_", None)), delayed_model(self)
         if (mask := how.get("made")) is not None and mask is not True:
             raise ParameterError("made: dask collections take True or None; give a mask with rows in memory")
         method(self, one_row(rows), **how | {"made": True})  # refuses what is wrong in any partition
         evaluate, summarize = dask.delayed(_evaluate, pure=False), dask.delayed(_summarize, pure=False)
         weights, labels = _parts_of(rows, sample_weight, "sample_weight"), _parts_of(rows, y, "y")
-        reports = [evaluate(model, owner, *each, how) for each in zip(blocks(rows)[0], labels, weights, strict=True)]
-        found = zip(dask.compute(*map(summarize, reports)), reports, strict=True)
-        parts = [_with_rows(small, report) for small, report in found if small is not None]
+        reports = [
+            evaluate(model, owner, *partition, how) for partition in zip(blocks(rows)[0], labels, weights, strict=True)
+        ]
+        summaries = zip(dask.compute(*map(summarize, reports)), reports, strict=True)
+        parts = [_with_rows(small, report) for small, report in summaries if small is not None]
         if not parts:
             raise DataError("X: expected some rows, got none")
         merged = CostReport.merge(parts)
@@ -67,10 +69,10 @@ def _parts_of(X: Any, values: Any, name: str) -> list[Any]:
     if is_dask(values):
         if known and not np.isnan(values.shape[0]):
             values = values.rechunk((X.chunks[0],)) if values.shape == X.shape[:1] else values
-        parts, found = blocks(X, values)
-        if len(parts) != len(found):
-            raise DataError(f"{name}: expected {len(parts)} partitions, as X has, got {len(found)}")
-        return list(found)
+        parts, others = blocks(X, values)
+        if len(parts) != len(others):
+            raise DataError(f"{name}: expected {len(parts)} partitions, as X has, got {len(others)}")
+        return list(others)
     every = np.asarray(values)
     counts = X.chunks[0] if known else dask.compute(*map(dask.delayed(len), blocks(X)[0]))
     if every.shape != (sum(counts),):
@@ -83,11 +85,11 @@ def _evaluate(model: Any, owner: type, X: Any, y: Any, weight: Any, how: Mapping
     if not len(X):
         return None
     cost, labels = vars(owner)["cost"].__wrapped__, None if y is None else np.asarray(y)
-    each = None if weight is None else np.asarray(weight)
-    if each is not None and len(each) == len(X) and not each.any():  # but others may have weights
+    weights = None if weight is None else np.asarray(weight)
+    if weights is not None and len(weights) == len(X) and not weights.any():  # but others may have weights
         report: CostReport = cost(model, X, labels, **how)
         return evolve(report, totals=report.totals.weightless())
-    found: CostReport = cost(model, X, labels, sample_weight=each, **how)
+    found: CostReport = cost(model, X, labels, sample_weight=weights, **how)
     if found.copies:
         raise DataError("X: lacks tests that were not made; such rows are completed in memory only: give X.compute()")
     return found

@@ -74,7 +74,7 @@ class CostReport:
     unit : str
     feature_names : tuple of str (d,)
     cut : bool (rows,), or None
-        Rows answered early because of a cap or unavailable features, or because they were certain (see
+        Rows answered early because of limits, or because they were certain (see
         `costframe.certain`); None without either.
     latency : float64 (rows,), or None
         Milliseconds that each row waits for its sources, if requested: the sum over rounds of the slowest fetch.

@@ -70,6 +70,10 @@ class SampledPrices:
         paid = np.zeros((len(groups.price), reads.shape[1]), np.uint64)
         return cls(PricedGroups(member, groups.price), reads[table.data - 1], paid, _tabulate_weights(weight))
 
+    def in_loss(self, tradeoff: float) -> SampledPrices:
+        """Turn the prices into loss: lambda times each, at most 1e100."""
+        return evolve(self, groups=self.groups.in_loss(tradeoff))
+
     @classmethod
     def whole(cls, groups: PricedGroups, weight: F8 | None = None) -> SampledPrices:
         """Make prices for learner acquisition: every output needs all of its groups on every row.
@@ -106,7 +110,7 @@ class SampledPrices:
         """Scale the prices of groups so that they sum to the mean cost of some outputs, bool (C,)."""
         return PricedGroups(self.groups.member, self.groups.price * self.shares(used))
 
-    def each(self, used: B1) -> F8:
+    def by_row(self, used: B1) -> F8:
         """Return the cost of some outputs, bool (C,), on each row: float64, padded with zeros to whole words."""
         sets = self._union(used) & ~self.paid
         paid = np.flatnonzero(sets.any(axis=1) & (self.groups.price > 0))
@@ -121,35 +125,35 @@ class SampledPrices:
 
     def weigh(self, sets: NDArray[np.uint64]) -> F8:
         """Return the share of the rows in each set, uint64 (M, W): float64 (M,)."""
-        found = np.empty(len(sets))
-        engine.weigh_sets(sets, self.mass, found)
-        return found
+        masses = np.empty(len(sets))
+        engine.weigh_sets(sets, self.mass, masses)
+        return masses
 
     @cached_property
     def offers(self) -> F8:
         """Mean cost of each output alone: float64 (C,), read-only."""
-        member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
+        member, prices = self.groups.member, np.zeros(self.groups.member.shape[1])
         first, output = member.indptr.astype(np.int64), member.indices.astype(np.int64)
-        engine.price_offers(first, output, self.groups.price, self.reads, self.paid, self.mass, found)
-        found.setflags(write=False)
-        return found
+        engine.price_offers(first, output, self.groups.price, self.reads, self.paid, self.mass, prices)
+        prices.setflags(write=False)
+        return prices
 
     def one_by_one(self) -> F8:
         """Return the cost that each output adds to that of all outputs before it: float64 (C,)."""
-        member, found = self.groups.member, np.zeros(self.groups.member.shape[1])
+        member, prices = self.groups.member, np.zeros(self.groups.member.shape[1])
         for g in np.flatnonzero(self.groups.price):
             outputs = member.indices[member.indptr[g] : member.indptr[g + 1]]
             order = np.argsort(outputs)
             reads = self.reads[member.indptr[g] + order]
             bought = np.bitwise_or.accumulate(np.vstack([self.paid[g], reads]), axis=0)
-            found[outputs[order]] += self.groups.price[g] * self.weigh(reads & ~bought[:-1])
-        return found
+            prices[outputs[order]] += self.groups.price[g] * self.weigh(reads & ~bought[:-1])
+        return prices
 
     def _union(self, used: B1) -> NDArray[np.uint64]:
         """Return the rows on which some outputs, bool (C,), need each group: uint64 (G, W)."""
-        member, found = self.groups.member, np.zeros(self.paid.shape, np.uint64)
-        engine.unite_sets(member.indptr.astype(np.int32), member.indices.astype(np.int32), used, self.reads, found)
-        return found
+        member, united = self.groups.member, np.zeros(self.paid.shape, np.uint64)
+        engine.unite_sets(member.indptr.astype(np.int32), member.indices.astype(np.int32), used, self.reads, united)
+        return united
 
 
 def _number_entries(member: sparse.csr_array[Any, tuple[int, int]]) -> sparse.csr_array[Any, tuple[int, int]]:

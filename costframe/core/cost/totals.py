@@ -32,6 +32,20 @@ class Charges:
     per_row: F8 | None = None  # (rows,): all of it, rounded up; None: the sum of the parts
     places: I8 | None = None  # (rows,): numbers of classes that predictions do not tell; see `Ends`
 
+    @classmethod
+    def join(cls, parts: Sequence[Charges], acquired: B1 | F8 | None = None) -> Charges:
+        """Concatenate the charges of consecutive rows; `acquired` is that of all, if the parts have views of it."""
+
+        def joined(name: str) -> Any:
+            if name == "acquired" and acquired is not None:
+                return acquired
+            values = [getattr(part, name) for part in parts]
+            if values[0] is None:
+                return None
+            return np.sum(values, axis=0) if name.endswith("_weight") else np.concatenate(values)
+
+        return cls(*(joined(charge.name) for charge in fields(cls)))
+
     @property
     def row_costs(self) -> F8:
         """Cost of each row, (rows,)."""
@@ -39,20 +53,6 @@ class Charges:
             return self.per_row
         parts = (self.learners, self.comparisons, self.reuse)
         return sum((part for part in parts if part is not None), self.acquisition)
-
-
-def sum_charges(parts: Sequence[Charges], acquired: B1 | F8 | None = None) -> Charges:
-    """Concatenate the charges of consecutive rows; `acquired` is that of all, if the parts have views of it."""
-
-    def join(name: str) -> Any:
-        if name == "acquired" and acquired is not None:
-            return acquired
-        values = [getattr(part, name) for part in parts]
-        if values[0] is None:
-            return None
-        return np.sum(values, axis=0) if name.endswith("_weight") else np.concatenate(values)
-
-    return Charges(*(join(charge.name) for charge in fields(Charges)))
 
 
 @frozen(eq=False)
@@ -120,12 +120,12 @@ class Totals:
         return from_digits(self.weight)
 
 
-def _equal(one: PriceArrays, other: PriceArrays) -> bool:
+def _equal(arrays: PriceArrays, other: PriceArrays) -> bool:
     """Return whether prices are equal, as far as they show in a report."""
-    if one is other:
+    if arrays is other:
         return True
-    same = (one.names, one.resource_names, one.unit) == (other.names, other.resource_names, other.unit)
-    pairs = ((getattr(one, name), getattr(other, name)) for name in ("cost", "once", "resource_cost"))
+    same = (arrays.names, arrays.resource_names, arrays.unit) == (other.names, other.resource_names, other.unit)
+    pairs = ((getattr(arrays, name), getattr(other, name)) for name in ("cost", "once", "resource_cost"))
     return same and all(np.array_equal(a, b) for a, b in pairs)
 
 

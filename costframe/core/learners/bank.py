@@ -160,7 +160,8 @@ class WeakLearnerBank:
     def renamed(self, names: Sequence[str]) -> WeakLearnerBank:
         """Return the same learners for rows whose columns have other names, in the same order."""
         new = dict(zip(self.feature_names, names, strict=True))
-        return evolve(self, feature_names=names, categories={new[name]: each for name, each in self.categories.items()})
+        categories = {new[name]: labels for name, labels in self.categories.items()}
+        return evolve(self, feature_names=names, categories=categories)
 
     def restrict(self, learners: ArrayLike) -> WeakLearnerBank:
         """Keep the given learners, in the given order.
@@ -272,16 +273,16 @@ def _join_labels(banks: Sequence[WeakLearnerBank]) -> Categories:
     return {name: labels for name, labels in joined.items() if labels is not None}
 
 
-def _agree(name: str, one: Any, other: Any) -> Any:
+def _agree(name: str, first: Any, other: Any) -> Any:
     """Return labels that do for two banks."""
-    if one == other:
-        return one
-    if None in (one, other) and AsGiven() in (one, other):
+    if first == other:
+        return first
+    if None in (first, other) and AsGiven() in (first, other):
         raise BankError(
             f"concatenate: feature {name!r} is compared as a number in one bank, and given to foreign code as it came "
             "in another; with_categories({}) of a model gives its code doubles"
         )
-    raise BankError(f"concatenate: feature {name!r} has the labels {one} in one bank, {other} in another")
+    raise BankError(f"concatenate: feature {name!r} has the labels {first} in one bank, {other} in another")
 
 
 def _kind_arrays(kind: int, count: int, evaluation: ArrayLike) -> tuple[U8, NDArray[np.int32], F8]:

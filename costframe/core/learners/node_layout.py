@@ -16,6 +16,12 @@ from costframe.core.learners.tree_table import MOST_COLUMNS, MOST_NODES, MOST_RA
 from costframe.core.machine import over_chunks
 
 _MOST_STEPS = 1024  # of a feature's table
+_WORDS = 8  # of a node's mask
+_SIDES = 8  # code columns of a feature at most: two for each of four readings
+# Parts of a node's word.
+NAMED_AT, STEPS_AT, COLUMN_AT = map(np.uint64, engine.constants("named_at", "steps_at", "column_at"))
+STEPS_BITS, COLUMN_BITS = np.uint64(MOST_NODES - 1), np.uint64(MOST_COLUMNS - 1)
+NAN_RIGHT = MOST_RANKS  # above the rank of every test, and not above that of a leaf
 
 
 class Cuts(NamedTuple):
@@ -81,14 +87,6 @@ def lay_out_gates(
     made = gates.column, gates.rank, gates.byte, gates.kept, gates.exit
     engine.fill_gates(root, steps, column, rank, n_words, gate_first, *made)
     return gates
-
-
-_WORDS = 8  # of a node's mask
-_SIDES = 8  # code columns of a feature at most: two for each of four readings
-# Parts of a node's word.
-NAMED_AT, STEPS_AT, COLUMN_AT = map(np.uint64, engine.constants("named_at", "steps_at", "column_at"))
-STEPS_BITS, COLUMN_BITS = np.uint64(MOST_NODES - 1), np.uint64(MOST_COLUMNS - 1)
-NAN_RIGHT = MOST_RANKS  # above the rank of every test, and not above that of a leaf
 
 
 @frozen(eq=False, slots=False)
@@ -301,10 +299,10 @@ def layout_leaves(nodes: NodeLayout, X: F8, leaves: NDArray[np.int32]) -> None:
 def tree_leaves(trees: TreeTable, X: F8, n_jobs: int | None = None) -> NDArray[np.int32]:
     """Return each row's leaf in every tree: int32 (rows, trees), node numbers counted from the tree's root."""
     nodes = lay_out_nodes(trees, X.shape[1])
-    found = np.empty((len(X), len(trees)), np.int32)
+    leaves = np.empty((len(X), len(trees)), np.int32)
 
     def chunk(part: slice) -> None:
-        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), found[part])
+        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), leaves[part])
 
     over_chunks(chunk, len(X), n_jobs)
-    return trees.node_positions.astype(np.int32)[nodes.origin][found]
+    return trees.node_positions.astype(np.int32)[nodes.origin][leaves]

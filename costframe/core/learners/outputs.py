@@ -83,10 +83,10 @@ class BankOutputs:
     def times(self, weights: F8) -> F8:
         """Return H B: float64 (n,) for weights (C,), or (n, M) for (C, M)."""
         by_output = weights.reshape(len(weights), int(np.prod(weights.shape[1:])))
-        found = np.empty((self.shape[0], by_output.shape[1]))
+        products = np.empty((self.shape[0], by_output.shape[1]))
         for rows, block in self._blocks(np.ones(self.shape[0])):
-            found[rows] = product(block, by_output)
-        return found.reshape(len(found), *weights.shape[1:])
+            products[rows] = product(block, by_output)
+        return products.reshape(len(products), *weights.shape[1:])
 
     def rmatvec(self, values: F8) -> F8:
         """Return H' V: float64 (C,) for values (n,), or (C, M) for (n, M)."""
@@ -110,12 +110,12 @@ class BankOutputs:
         if (weight < 0).any():
             raise BankError(f"weight: expected numbers >= 0, got {weight.min()}")
         n_outputs, root = self.shape[1], np.sqrt(weight)
-        found, right = np.zeros((n_outputs, n_outputs), order="F"), np.zeros((n_outputs, values.shape[1]))
+        gram, right = np.zeros((n_outputs, n_outputs), order="F"), np.zeros((n_outputs, values.shape[1]))
         for rows, block in self._blocks(root, GRAM_BLOCK) if n_outputs else ():
-            found = dsyrk(1.0, block.T, beta=1.0, c=found, overwrite_c=1)  # the upper triangle
+            gram = dsyrk(1.0, block.T, beta=1.0, c=gram, overwrite_c=1)  # the upper triangle
             right += block.T @ (root[rows, np.newaxis] * values[rows])
-        mirror(found)
-        return found.T, right
+        mirror(gram)
+        return gram.T, right
 
     def mean(self, weight: F8) -> F8:
         """Weighted mean of each output: float64 (C,), for weights (n,)."""
@@ -176,9 +176,9 @@ def _leaf_codes(trees: TreeTable, X: F8, n_jobs: int | None) -> NDArray[np.unsig
     number = ordinal[nodes.origin].astype(smallest)
 
     def chunk(part: slice) -> None:
-        found = np.empty((part.stop - part.start, len(trees)), np.int32)
-        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), found)
-        codes[part] = number[found]
+        leaves = np.empty((part.stop - part.start, len(trees)), np.int32)
+        layout_leaves(nodes, np.ascontiguousarray(X[part], np.float64), leaves)
+        codes[part] = number[leaves]
 
     over_chunks(chunk, len(X), n_jobs)
     return codes

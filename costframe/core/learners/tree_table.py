@@ -164,7 +164,7 @@ class TreeTable:
         value = np.full(len(values), -1)
         value[leaf] = np.arange(len(leaf)) * values.shape[1]
         if sets:
-            count[list(sets)] = [len(each) for each in sets.values()]
+            count[list(sets)] = [len(members) for members in sets.values()]
         arrays: dict[str, Any] = {
             "first": np.array([0, len(values)]),
             "feature": feature,
@@ -201,7 +201,10 @@ class TreeTable:
         """Join the trees of several tables, in order."""
         if not tables:
             return cls.empty()
-        joined = {each.name: np.concatenate([getattr(table, each.name) for table in tables]) for each in fields(cls)}
+        joined = {
+            attribute.name: np.concatenate([getattr(table, attribute.name) for table in tables])
+            for attribute in fields(cls)
+        }
         n_nodes, n_outputs = np.array([(table.n_nodes, len(table.values)) for table in tables]).T
         nodes, outputs = np.cumsum(n_nodes) - n_nodes, np.cumsum(n_outputs) - n_outputs
         first = [table.first[1:] + at for table, at in zip(tables, nodes, strict=True)]
@@ -238,7 +241,7 @@ class TreeTable:
         """Return the same trees with column `columns[f]` in place of column f; refuse negative ones that trees test."""
         feature = np.where(self.feature < 0, -1, columns[self.feature]) if self.n_nodes else self.feature
         _refuse(self, (self.feature >= 0) & (feature < 0), "tests a negative column")
-        arrays = {each.name: getattr(self, each.name) for each in fields(TreeTable)}
+        arrays = {attribute.name: getattr(self, attribute.name) for attribute in fields(TreeTable)}
         return self._of_checked(arrays | {"feature": feature.astype(np.int32)})
 
     def node_levels(self) -> NDArray[np.int32]:

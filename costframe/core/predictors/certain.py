@@ -173,7 +173,6 @@ class CertainPredictor(Predictor):
             rows.account[:, USES],
             np.array([float(weight.sum())]),
             self._ends_of(rows, X),
-            prices.direct_needs.restrict(self.inner.layout.used),
             np.zeros((len(X), len(prices.cost)), np.bool_),
         )
         return evolve(charges, cut=rows.early, rounds=rows.rounds)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from attrs import Attribute, field, frozen
+from attrs import Attribute, Factory, field, frozen
 from attrs.validators import in_, optional
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
@@ -55,7 +55,9 @@ def kind_of(model: Any) -> str | None:
     return kind if kind in {"classifier", "regressor"} else "ranker"
 
 
-def _kind(predictor: Predictor) -> str:
+def _kind(predictor: object) -> str:
+    if not isinstance(predictor, Predictor):
+        return KINDS[0]  # the validator refuses it
     return "regressor" if predictor.classes is None else "classifier"
 
 
@@ -82,12 +84,8 @@ class FittedEstimator:
     """
 
     predictor_: Predictor
-    kind: str = field()
+    kind: str = field(default=Factory(lambda self: _kind(self.predictor_), takes_self=True))
     decimal: str | None = field(default=None, kw_only=True, validator=optional(in_(DECIMALS)))
-
-    @kind.default
-    def _default_kind(self) -> str:
-        return _kind(self.predictor_) if isinstance(self.predictor_, Predictor) else KINDS[0]
 
     @kind.validator
     def _fitting_kind(self, _attribute: Attribute[str], value: str) -> None:

@@ -89,8 +89,8 @@ def money_shares(charges: Charges, prices: PriceArrays, weight: F8) -> F8:
     needs = sparse.csr_array((np.ones(len(entries)), entries, first), shape=(len(used), n_resources))
     step = max(1, _CELLS // max(1, n_resources, len(used)))
     for begin in range(0, len(acquired) if len(entries) else 0, step):
-        own = acquired[begin : begin + step][:, used]
-        needing = np.asarray((needs.T @ own.T.astype(np.float64)).T)  # features of a row that need each resource
-        each = np.divide(prices.resource_cost, needing, out=np.zeros_like(needing), where=needing > 0)
-        paid[used] += weight[begin : begin + step] @ (own * np.asarray((needs @ each.T).T))
+        reads = acquired[begin : begin + step][:, used]
+        needing = np.asarray((needs.T @ reads.T.astype(np.float64)).T)  # features of a row that need each resource
+        shares = np.divide(prices.resource_cost, needing, out=np.zeros_like(needing), where=needing > 0)
+        paid[used] += weight[begin : begin + step] @ (reads * np.asarray((needs @ shares.T).T))
     return as_shares(paid)

@@ -108,12 +108,12 @@ class MixedPredictor(Predictor):
 
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> MixedPredictor:
         """Return the same model, both of whose predictors answer rows that limits cut; see `Predictor`."""
-        first, second = (each.with_fallbacks(X, sample_weight) for each in (self.first, self.second))
+        first, second = (part.with_fallbacks(X, sample_weight) for part in (self.first, self.second))
         return evolve(self, first=first, second=second)
 
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return itself; it refuses predictors whose rows of a query depend on each other, as it parts them."""
-        if any(each.of_queries(qid) is not each for each in (self.first, self.second)):
+        if any(part.of_queries(qid) is not part for part in (self.first, self.second)):
             raise ParameterError("qid: rows of a query depend on each other, and a mixture parts them")
         return self
 
@@ -145,12 +145,12 @@ class MixedPredictor(Predictor):
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns on the rows that each predictor answers; see `Predictor.gains`."""
-        second, found = self.second_answers(rows.X), dict[tuple[int, ...], float]()
+        second, gains = self.second_answers(rows.X), dict[tuple[int, ...], float]()
         for model, mine in ((self.first, ~second), (self.second, second)):
             some = evolve(rows, X=rows.X[mine], weight=rows.weight[mine])
             for columns, gain in model.gains(some, costs).items() if mine.any() else ():
-                found[columns] = found.get(columns, 0.0) + gain
-        return found
+                gains[columns] = gains.get(columns, 0.0) + gain
+        return gains
 
     def second_answers(self, X: F8, gone: frozenset[int] = frozenset()) -> B1:
         """Return which rows, float64 (n, d), the second predictor answers: bool (n,); columns in `gone` are missing."""
@@ -206,7 +206,7 @@ class MixedWalker:
         self.evaluated: Fraction = ZERO
         wanted = {*model.available_columns(gone)} - values.keys()
         if wanted:  # both predictors certainly need what both ask for
-            wanted |= frozenset.intersection(*(self._columns(each) for each in begun)) - values.keys()
+            wanted |= frozenset.intersection(*(self._columns(inquiry) for inquiry in begun)) - values.keys()
         else:
             number, inquiry = self._draw() if drawn is None else drawn
             inquiry = copy(inquiry)

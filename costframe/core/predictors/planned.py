@@ -27,7 +27,6 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.links import squeeze
-from costframe.core.stages.run_stages import mean_outputs
 from costframe.core.stages.stops import (
     PlanLayout,
     Rung,
@@ -54,7 +53,7 @@ class PlannedPredictor(Predictor):
         G_kj(x) + tradeoff * price(A -> A + S_j),    G_kk = 0, without a price for j = k;
 
     of equal ones, with the first. There it chooses again with more features known. A row that stays gets its answer
-    there. The models do not depend on prices: prices, tradeoff, cap and unavailable features are given at prediction.
+    there. The models do not depend on prices: prices, tradeoff and limits are given at prediction.
     A row chooses among the stops that its cap allows and whose features are all available. Unavailable features of
     stop 0 are missing (NaN) there.
 
@@ -182,7 +181,7 @@ class PlannedPredictor(Predictor):
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the stops where rows end; see `Predictor.gains`."""
         exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
-        return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
+        return gains_of_answers(self.bank, answers, exits, rows)
 
     def linked(self, walked: PlannedRows) -> F8:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""

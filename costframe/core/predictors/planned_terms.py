@@ -30,7 +30,7 @@ class PlanTerms:
 
     prices: StopPrices
     tradeoff: float  # loss accepted per unit of cost
-    limited: bool  # whether there is a cap or an unavailable feature
+    limited: bool  # whether there are limits
     cap: float  # cap on the cost of one row, infinite without one
     known: int  # items paid for before the first stop
     reachable: B1  # (m,): stops whose features are all available

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.arrays import F8, I8
-from costframe.core.cost.totals import Charges, sum_charges
+from costframe.core.cost.totals import Charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.machine import over_chunks
 from costframe.core.predictors.planned_terms import PaidSets, Place, PlanTerms
@@ -218,7 +218,7 @@ def planned_charges(
 ) -> Charges:
     """Charge rows after their walk through a plan, part by part; `linked` converts scores to predictions."""
     ends = np.cumsum([len(part.exits) for part in parts])
-    return sum_charges([
+    return Charges.join([
         _charge(part, terms, weight[end - len(part.exits) : end], linked(part))
         for part, end in zip(parts, ends, strict=True)
     ])  # fmt: skip

@@ -86,12 +86,11 @@ class Predictor(ABC):
         By default all columns that it reads explain the variance of its scores together.
         """
         del costs
-        column = self.card.column
         if not len(rows.X):
             return {}
         scores = self.decision_function(rows.X).reshape(len(rows.X), -1)
-        steps = scores - np.average(scores, axis=0, weights=rows.weight)
-        return {tuple(column[name] for name in self.used_features): float(rows.weight @ (steps * steps).sum(axis=1))}
+        gap = scores - np.average(scores, axis=0, weights=rows.weight)
+        return {tuple(map(self.card.column.__getitem__, self.used_features)): float(rows.weight @ (gap * gap).sum(1))}
 
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> Predictor:
         """Return the same model with answers for rows that limits cut, learned from rows; itself if it has its own."""
@@ -218,9 +217,8 @@ class Predictor(ABC):
         Any predictor decides by the errors of other `costs`; at these prices a plan also buys.
         """
         terms = self.table_terms(costs=costs if self.card.plans else None, **asked)
-        decision = terms.decision if costs is None else None
-        if decision is None:
-            decision = Decision.of(self.card, self.card.errors_or(costs), terms.unavailable)
+        own = terms.decision if costs is None else None
+        decision = own or Decision.of(self.card, self.card.errors_or(costs), terms.unavailable)
         rows = self.as_rows(X, self.label_features(costs, terms.unavailable) if decision.columns else None)
         return decision.labels(self.evaluate(rows, terms), rows)
 
@@ -230,21 +228,22 @@ class Predictor(ABC):
         Where prices have errors, that of least expected error cost, of equal ones the first; else, or if a column that
         is a price of errors is unavailable, the one that its end tells. `costs` replace the predictor's own prices.
         """
-        decision = Decision.of(self.card, self.card.errors_or(costs), unavailable)
-        return decision.labels(ends, self.as_rows(X, self.error_columns(costs, unavailable)))
+        errors = self.card.errors_or(costs)
+        rows = self.as_rows(X, error_columns(self.card, errors, unavailable))
+        return Decision.of(self.card, errors, unavailable).labels(ends, rows)
 
     def as_rows(self, X: Any, names: Iterable[str] | None = None) -> F8:
         """Return rows as float64 (rows, d), in which the named features, by default those it may read, have values."""
         names, card = self.used_features if names is None else tuple(names), self.card
         return as_rows(X, card.feature_names, card.categories, names)
 
-    def error_columns(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return names of the columns that are prices of errors, which inquiries ask for to decide a label."""
-        return error_columns(self.card, self.card.errors_or(costs), unavailable)
-
     def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the features on which labels depend: `used_features`, and columns that are prices of errors."""
-        names = {*self.error_columns(costs, unavailable), *self.used_features}
+        return self.used_with(error_columns(self.card, self.card.errors_or(costs), unavailable))
+
+    def used_with(self, further: Iterable[str]) -> tuple[str, ...]:
+        """Return `used_features` and further ones, in the order of the columns."""
+        names = {*further, *self.used_features}
         return tuple(name for name in self.feature_names if name in names)
 
     def table_terms(
@@ -305,9 +304,10 @@ class Predictor(ABC):
         max_cost: float | None = None,
         unavailable: Iterable[str] = (),
         tradeoff: float | None = None,
+        n_jobs: int | None = None,
     ) -> Terms:
-        """Return what is asked of single rows, kept where many rows ask alike; see `inquire`."""
-        return self._kept.terms(self.terms, costs, acquisition, known, max_cost, unavailable, tradeoff, None)
+        """Return what is asked of rows, kept where many rows ask alike; see `inquire`."""
+        return self._kept.terms(self.terms, costs, acquisition, known, max_cost, unavailable, tradeoff, n_jobs)
 
     def replay(self, X: F8, terms: Terms) -> list[tuple[int, float]]:
         """Predict rows, float64 (rows, d), one by one; return the rounds and milliseconds of each."""

@@ -186,8 +186,8 @@ class PreparedPredictor(Predictor):
     def _inner_names(self, through: ThroughPrices, columns: Collection[int]) -> tuple[str, ...]:
         """Return the names of raw columns among the inner predictor's features and resources; unread ones have none.
 
-        What makes raw columns unavailable is told of raw columns only: a resource may be, and a column that needs it
-        known all the same.
+        What bars raw columns is told of raw columns only: a resource may be barred, and a column that needs it known
+        all the same.
         """
         names = (self.feature_names[f] for f in sorted(columns))
         return tuple(through.names[name] for name in names if name in through.names)

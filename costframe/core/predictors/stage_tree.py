@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
 from costframe.core.stages.links import log_odds, squeeze
@@ -74,8 +76,8 @@ class StageTree(StageModel, Predictor):
         """What describes it; of its facts, its size and links."""
         counts = format_count(len(self.stages), "stage"), format_count(len(self.bank), "learner")
         facts = *counts, f"link {', '.join(map(repr, self.links))}"
-        half = 0.5 if self.only_answer is None else self.only_answer.half
-        return Card(self.bank.feature_names, self.costs, self.bank.categories, self.classes, half=half, facts=facts)
+        cut = 0.5 if self.only_answer is None else self.only_answer.half
+        return Card(self.bank.feature_names, self.costs, self.bank.categories, self.classes, half=cut, facts=facts)
 
     def with_card(self, card: Card) -> StageTree:
         """Return the same model with another card; see `Predictor.with_card`."""
@@ -160,6 +162,10 @@ class StageTree(StageModel, Predictor):
         if limits is not None and self.cannot_bind(limits, prices):
             limits = None
         return StageStepper.begin(self, prices, terms.by_path, terms.values, limits, terms.ledger.paid_before)
+
+    def stepper(self, prices: PriceArrays, known: Mapping[int, float], *, by_path: bool) -> StageStepper:
+        """Return a walker for one row without limits, given the values of features that are at hand."""
+        return StageStepper.begin(self, prices, by_path, known)
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows with the engine; see `Predictor.charges`."""

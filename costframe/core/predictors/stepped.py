@@ -20,7 +20,7 @@ from costframe.core.predictors.predictor import AnnotatedPredictor, Predictor
 from costframe.core.predictors.replay import ends_by_steps
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.ledger import Ledger
-from costframe.core.prices.limits import Limits
+from costframe.core.prices.limits import COMPLETE, CUT, REASONS, UNAVAILABLE, Limits
 from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
@@ -184,7 +184,7 @@ class StepWalker:
         except StopIteration as end:
             requested, answer = (), _prediction(end.value)
         reason = self._refusal(requested, known)
-        if reason != "complete":
+        if reason != REASONS[COMPLETE]:
             requested, answer = (), self._predictor.fallback
             steps.close()
         self._running, self._values, self._requested = [steps], known, requested
@@ -194,11 +194,11 @@ class StepWalker:
         """Return why the row cannot have the requested features, or "complete" if it can."""
         wanted = [f for f in requested if f not in known]
         if self._limits is None or self._ledger is None or not wanted:
-            return "complete"
+            return REASONS[COMPLETE]
         if self._limits.barred.intersection(wanted):
-            return "unavailable"
+            return REASONS[UNAVAILABLE]
         total = self._ledger.quote([*known, *wanted])
-        return "complete" if total <= self._limits.cap else "max_cost"
+        return REASONS[COMPLETE if total <= self._limits.cap else CUT]
 
     def _next_request(
         self, steps: Steps, values: dict[str, float] | None, known: Mapping[int, float]

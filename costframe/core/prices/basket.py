@@ -8,46 +8,16 @@ from functools import cached_property
 import numpy as np
 from attrs import frozen
 
-from costframe.core.arrays import B1, F8, I8
+from costframe.core.arrays import B1, F8
 from costframe.core.prices.exact_prices import ExactPrices
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
-
-_CELLS = 1 << 24  # of a table of rows and resources
 
 
 def price_exactly(exact: ExactPrices, needs: Needs, features: Collection[int], paid: Collection[int] = ()) -> int:
     """Return the price of features with the resources that they need beyond those paid, in whole units of `exact`."""
     resources = needs.of_features(features, paid)
     return sum(map(exact.cost.__getitem__, features)) + sum(map(exact.resource_cost.__getitem__, resources))
-
-
-def price_set(prices: PriceArrays, features: I8) -> float:
-    """Return the price of features, int64 (any,), without once-prices."""
-    needed = prices.direct_needs.of_set(features)
-    return float(prices.cost[features].sum() + prices.resource_cost[needed].sum())
-
-
-def price_rows(prices: PriceArrays, acquired: B1, *, reuse: float = 0.0) -> F8:
-    """Return the price of what each row acquires, bool (n, d), without once-prices: float64 (n,).
-
-    It takes `reuse` off each feature, for callers that count the first use of a feature as one more use.
-    """
-    paid = weigh_flags(acquired, prices.cost - reuse)
-    if len(prices.resource_cost):
-        step = max(64, _CELLS // len(prices.resource_cost))
-        parts = [acquired[begin : begin + step] for begin in range(0, len(acquired), step)]
-        resources = [weigh_flags(prices.direct_needs.of_rows(part), prices.resource_cost) for part in parts]
-        paid = paid + np.concatenate([np.empty(0), *resources])
-    return np.asarray(paid)
-
-
-def weigh_flags(flags: B1, price: F8) -> F8:
-    """Add up the prices of flags, bool (n, F), in their order: float64 (n,), each the same among any other rows."""
-    found = np.zeros(len(flags))
-    for f in np.flatnonzero(price):
-        found += np.where(flags[:, f], price[f], 0.0)
-    return found
 
 
 @frozen(eq=False, slots=False)
@@ -114,7 +84,7 @@ class SetPrices:
 
     def bundles(self) -> list[frozenset[int]]:
         """List the distinct sets of features that need a common resource."""
-        return list(dict.fromkeys(frozenset(np.flatnonzero(each).tolist()) for each in self.needs.T if each.any()))
+        return list(dict.fromkeys(frozenset(np.flatnonzero(of).tolist()) for of in self.needs.T if of.any()))
 
 
 def _sum_chosen(values: F8, chosen: B1) -> F8:

@@ -83,8 +83,8 @@ class CostModel:
         if not self.features:
             raise CostModelError("features: expected the price of at least one feature, got none")
         check_needs(self.features, self.resources)
-        own = {key: getattr(self, key) for key in ("split", "learner", "reuse")}
-        check_sum(own, self.features, self.resources)
+        settings = {key: getattr(self, key) for key in ("split", "learner", "reuse")}
+        check_sum(settings, self.features, self.resources)
         if self.errors is not None:
             object.__setattr__(self, "errors", ErrorPrices.of(self.errors))
             self._check_error_columns(self.errors.columns)
@@ -260,9 +260,8 @@ class CostModel:
         features, resources, names = price_through(
             self.features, self.resources, made_from, split=self.split, reuse=self.reuse, paid_apart=paid_apart
         )
-        errors = (
-            None if self.errors is None or self.errors.columns else self.errors
-        )  # whoever reads raw columns decides
+        by_column = self.errors is not None and self.errors.columns  # readers of raw columns have their prices
+        errors = None if by_column else self.errors
         return ThroughPrices(attrs.evolve(self, features=features, resources=resources, errors=errors), names)
 
     @property

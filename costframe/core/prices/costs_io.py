@@ -38,7 +38,7 @@ def _suffix(path: Path, *further: str) -> str:
     suffix = path.suffix.lower()
     if suffix not in {".toml", ".json", *further}:
         place = str(path)[:1000]  # a longer text is hardly a path
-        endings = f".toml{''.join(f', {each}' for each in further)} or .json"
+        endings = f".toml{''.join(f', {suffix}' for suffix in further)} or .json"
         raise CostModelError(f"{place}: expected a file name that ends in {endings}, got {shown(path.name)}")
     return suffix
 
@@ -150,9 +150,9 @@ def _line(text: str, error: ValueError) -> str:
 
     For a repeated name, TOML's parser gives the place only.
     """
-    found = re.search(r"line (\d+)", str(error))
+    match = re.search(r"line (\d+)", str(error))
     lines = text.split("\n")
-    number = int(found.group(1)) if found else 0
+    number = int(match.group(1)) if match else 0
     if not 0 < number <= len(lines):
         return ""
     line = lines[number - 1].strip()
@@ -210,7 +210,7 @@ def to_toml(table: Mapping[str, Any], title: Iterable[str] = (), notes: Mapping[
         if isinstance(entries, Mapping):
             lines += ["", f"[{key}]"]
             lines += [
-                f"{_toml_key(name)} = {_toml_value(one)}{comments.get(name, '')}" for name, one in entries.items()
+                f"{_toml_key(name)} = {_toml_value(entry)}{comments.get(name, '')}" for name, entry in entries.items()
             ]
     return "\n".join(lines) + "\n"
 
@@ -225,4 +225,4 @@ def _toml_value(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml_value, value)) + "]"
     quoted = json.dumps(value, ensure_ascii=False)  # TOML writes scalars as JSON does
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)  # no control of a terminal
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in quoted)  # no control of a terminal

@@ -8,7 +8,7 @@ from costframe.core.prices.entry_checks import as_name, as_names, as_price, entr
 
 EPOCHS = {"days": 1, "seconds": 86_400, "milliseconds": 86_400_000, "microseconds": 86_400_000_000}
 """What numbers since 1970-01-01 may count, each with how many are in a day."""
-PARTS = ("year", "month", "day", "weekday", "hour")
+DATE_PARTS = ("year", "month", "day", "weekday", "hour")
 """Parts of dates that may be features."""
 ANSWER, NOT_MADE = "answer", "not made"
 """What an empty cell of a table may be."""
@@ -113,7 +113,7 @@ def _check_date(price: FeaturePrice) -> None:
     """Check the parts and the epoch of a frozen entry while it is being made."""
     parts = as_names(price.parts, "features", price.name, "parts")
     object.__setattr__(price, "parts", parts)
-    if unknown := [part for part in parts if part not in PARTS]:
-        raise entry_error(("features", price.name, "parts"), f"some of {', '.join(PARTS)}", unknown[0])
+    if unknown := [part for part in parts if part not in DATE_PARTS]:
+        raise entry_error(("features", price.name, "parts"), f"some of {', '.join(DATE_PARTS)}", unknown[0])
     if price.epoch is not None and (not isinstance(price.epoch, str) or price.epoch not in EPOCHS):
         raise entry_error(("features", price.name, "epoch"), f"one of {', '.join(EPOCHS)}", price.epoch)

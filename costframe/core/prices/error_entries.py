@@ -30,6 +30,7 @@ class ColumnPrice:
     times: float = 1.0
 
 
+# Stands below the class that it joins.
 AnswerPrice = float | ColumnPrice
 
 

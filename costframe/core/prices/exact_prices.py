@@ -34,17 +34,17 @@ def exact(number: float) -> Fraction:
 def rounded_up(above: int, below: int) -> float:
     """Return the least double that is written as a number not below a quotient; infinity if there is none."""
     try:
-        found = above / below
+        quotient = above / below
     except OverflowError:
         return math.inf
-    return found if exact(found) >= Fraction(above, below) else math.nextafter(found, math.inf)
+    return quotient if exact(quotient) >= Fraction(above, below) else math.nextafter(quotient, math.inf)
 
 
 def left_of(cap: float, spent: float) -> float:
     """Return what a cap leaves to a row that has spent some of it."""
     left = max(Fraction(0), exact(cap) - exact(spent))
-    found = float(left)
-    return found if exact(found) <= left else math.nextafter(found, 0.0)
+    nearest = float(left)
+    return nearest if exact(nearest) <= left else math.nextafter(nearest, 0.0)
 
 
 def as_multiples(numbers: F8) -> tuple[Fraction, F8]:
@@ -103,13 +103,13 @@ class ExactPrices:
         """
         base = WHOLE >> (len(self.cost) + len(self.resource_cost)).bit_length()
         factor, costs, resources = 1, self.cost, self.resource_cost
-        found: list[tuple[int, F8, F8]] = []
-        while not found or any(costs) or any(resources):
+        digits_by_factor: list[tuple[int, F8, F8]] = []
+        while not digits_by_factor or any(costs) or any(resources):
             digits = [np.array([price % base for price in prices], np.float64) for prices in (costs, resources)]
-            found.append((factor, digits[0], digits[1]))
+            digits_by_factor.append((factor, digits[0], digits[1]))
             costs, resources = ([price // base for price in prices] for prices in (costs, resources))
             factor *= base
-        return found
+        return digits_by_factor
 
     def per_row(self, digits: Sequence[F8], *counts: tuple[int, F8 | None]) -> F8:
         """Add up what rows bought, by the digits of `parts`, and prices times whole counts; round up: (rows,)."""
@@ -123,8 +123,8 @@ class ExactPrices:
         values = [(factor, column) for (factor, _, _), column in zip(self.parts, digits, strict=True)] + counted
         columns = [(factor, column.astype(np.int64).tolist()) for factor, column in values]
         totals = [
-            sum([factor * row for (factor, _), row in zip(columns, each, strict=True)])
-            for each in zip(*(column for _, column in columns), strict=True)
+            sum([factor * row for (factor, _), row in zip(columns, cells, strict=True)])
+            for cells in zip(*(column for _, column in columns), strict=True)
         ]
         money = {units: self.money(units) for units in set(totals)}
         return np.array([money[units] for units in totals], np.float64)

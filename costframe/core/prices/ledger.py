@@ -10,16 +10,18 @@ from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.prices.price_arrays import ZERO, PriceArrays
 
 _NOTHING: frozenset[int] = frozenset()
+_MOST_TOTALS = 256  # that are kept
 
 
 class Ledger:
     """Prices for a row, and what it had paid for before: columns and resources."""
 
-    __slots__ = ("_exact", "_needs", "features", "resources")
+    __slots__ = ("_exact", "_needs", "_totals", "features", "resources")
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
         self._exact, self._needs = prices.exact(), prices.direct_needs
         self.features, self.resources = _NOTHING, _NOTHING
+        self._totals: dict[tuple[int, ...], tuple[int, float]] = {}  # as rows buy the same again: in units, in money
         if known:
             features, resources = prices.locate(known, "known")
             paid = self._needs.of_features(features)
@@ -43,7 +45,14 @@ class Ledger:
 
     def total(self, bought: Collection[int], evaluated: Fraction = ZERO) -> float:
         """Return the cost of features bought, none paid for before, and of what was evaluated, rounded up."""
-        units = price_exactly(self._exact, self._needs, bought, self.resources)
+        key = tuple(bought)
+        if (total := self._totals.get(key)) is None:
+            units = price_exactly(self._exact, self._needs, bought, self.resources)
+            total = units, self._exact.money(units)
+            if len(self._totals) == _MOST_TOTALS:
+                self._totals.clear()
+            self._totals[key] = total
+        units, money = total
         if not evaluated:
-            return self._exact.money(units)
+            return money
         return rounded_up(*(evaluated + Fraction(units, self._exact.per_unit)).as_integer_ratio())

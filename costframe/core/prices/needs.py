@@ -49,10 +49,10 @@ class Needs:
 
     def of_rows(self, acquired: B1) -> B1:
         """Return the resources that rows need for the features that they acquire, bool (n, d): bool (n, R)."""
-        found = np.zeros((len(acquired), len(self.further_first) - 1), np.bool_)
+        needed = np.zeros((len(acquired), len(self.further_first) - 1), np.bool_)
         if len(self.need):
-            engine.mark_needed(np.ascontiguousarray(acquired), self.packed, found.view(np.uint8))
-        return found
+            engine.mark_needed(np.ascontiguousarray(acquired), self.packed, needed.view(np.uint8))
+        return needed
 
     def count_rows(self, acquired: B1) -> I8:
         """Return the number of rows that need each resource for the features that they acquire: int64 (R,)."""
@@ -63,10 +63,10 @@ class Needs:
 
     def of_set(self, columns: Iterable[int]) -> B1:
         """Return the resources that any of these features needs: bool (R,)."""
-        found = np.zeros(len(self.further_first) - 1, np.bool_)
+        needed = np.zeros(len(self.further_first) - 1, np.bool_)
         if len(self.need):
-            found[list(self.of_features(columns))] = True
-        return found
+            needed[list(self.of_features(columns))] = True
+        return needed
 
     def of_features(self, columns: Iterable[int], paid: Collection[int] = ()) -> set[int]:
         """Return the resources that any of these features needs, without those `paid`, as `unpaid` does."""
@@ -90,13 +90,13 @@ class Needs:
         return [[entries[a:b] for a, b in pairwise(first.tolist())] for first, entries in pairs]
 
     def _reach(self, waiting: list[int], paid: Collection[int]) -> set[int]:
-        found, further = set[int](), self._lists[1]
+        reached, further = set[int](), self._lists[1]
         while waiting:
             r = waiting.pop()
-            if r not in found and r not in paid:
-                found.add(r)
+            if r not in reached and r not in paid:
+                reached.add(r)
                 waiting += further[r]
-        return found
+        return reached
 
     def listed(self) -> tuple[I8, I8]:
         """List all resources that each feature needs: the first place of each list, int64 (d + 1,), and all entries."""
@@ -119,4 +119,4 @@ class Needs:
 def _join(lists: Sequence[Collection[int]]) -> tuple[I8, I8]:
     """Return the first place of each list, int64 (lists + 1,), and all entries."""
     first = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-    return first, np.fromiter((entry for each in lists for entry in each), np.int64, int(first[-1]))
+    return first, np.fromiter((entry for numbers in lists for entry in numbers), np.int64, int(first[-1]))

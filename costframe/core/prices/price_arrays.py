@@ -15,6 +15,7 @@ from costframe.core.prices.exact_prices import ExactPrices, as_multiples, exact
 from costframe.core.prices.needs import Needs
 
 ZERO, ONE = Fraction(0), Fraction(1)
+_CELLS = 1 << 24  # of a table of rows and resources
 _BLOCK = 1 << 22  # cells of needs at a time
 
 
@@ -60,6 +61,24 @@ class PriceArrays:
         """Number of features and resources, d + R."""
         return len(self.cost) + len(self.resource_cost)
 
+    def of_set(self, features: I8) -> float:
+        """Return the price of features, int64 (any,), without once-self."""
+        needed = self.direct_needs.of_set(features)
+        return float(self.cost[features].sum() + self.resource_cost[needed].sum())
+
+    def of_rows(self, acquired: B1, *, reuse: float = 0.0) -> F8:
+        """Return the price of what each row acquires, bool (n, d), without once-prices: float64 (n,).
+
+        It takes `reuse` off each feature, for callers that count the first use of a feature as one more use.
+        """
+        paid = weigh_flags(acquired, self.cost - reuse)
+        if len(self.resource_cost):
+            step = max(64, _CELLS // len(self.resource_cost))
+            parts = [acquired[begin : begin + step] for begin in range(0, len(acquired), step)]
+            resources = [weigh_flags(self.direct_needs.of_rows(part), self.resource_cost) for part in parts]
+            paid = paid + np.concatenate([np.empty(0), *resources])
+        return np.asarray(paid)
+
     @cached_property
     def spends(self) -> bool:
         """Whether comparisons, or further uses of a feature, cost anything."""
@@ -79,8 +98,8 @@ class PriceArrays:
         key = weight_unit.as_integer_ratio()  # a Fraction takes long to hash
         if key not in self._exact:
             learner, split = exact(self.learner) * weight_unit, self.comparisons[0] if self.split.any() else ZERO
-            found = ExactPrices.of(self.cost, self.resource_cost, learner, split, self.reuse)
-            self._exact[key] = found
+            prices = ExactPrices.of(self.cost, self.resource_cost, learner, split, self.reuse)
+            self._exact[key] = prices
         return self._exact[key]
 
     @cached_property
@@ -89,9 +108,9 @@ class PriceArrays:
 
         It takes d R bytes, and suits training; what predicts and prices uses `direct_needs`.
         """
-        found = self._needs_of(slice(0, len(self.names)))
-        found.setflags(write=False)
-        return found
+        needed = self._needs_of(slice(0, len(self.names)))
+        needed.setflags(write=False)
+        return needed
 
     @cached_property
     def needed(self) -> tuple[I8, I8]:
@@ -109,10 +128,10 @@ class PriceArrays:
     def _needs_of(self, columns: slice) -> B1:
         """Return the resources that some features need: bool (columns, R)."""
         numbers = range(*columns.indices(len(self.names)))
-        found = np.zeros((len(numbers), len(self.resource_cost)), np.bool_)
-        for row, f in zip(found, numbers, strict=True) if found.size else ():
+        needed = np.zeros((len(numbers), len(self.resource_cost)), np.bool_)
+        for row, f in zip(needed, numbers, strict=True) if needed.size else ():
             row[list(self.direct_needs.unpaid(f))] = True
-        return found
+        return needed
 
     def locate(self, names: Iterable[str], what: str) -> tuple[set[int], set[int]]:
         """Return the columns and the resources with these names; an `InquiryError` about `what` refuses others."""
@@ -129,3 +148,11 @@ class PriceArrays:
             else:
                 raise InquiryError(f"{what}: {name!r} is neither a feature of the model nor a priced resource")
         return features, resources
+
+
+def weigh_flags(flags: B1, price: F8) -> F8:
+    """Add up the prices of flags, bool (n, F), in their order: float64 (n,), each the same among any other rows."""
+    found = np.zeros(len(flags))
+    for f in np.flatnonzero(price):
+        found += np.where(flags[:, f], price[f], 0.0)
+    return found

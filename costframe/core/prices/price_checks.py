@@ -48,14 +48,16 @@ def _check_circles(resources: Sequence[ResourcePrice]) -> None:
         raise CostModelError(f"{where}: expected needs without a circle, got {path}") from error
 
 
-def check_sum(own: Mapping[str, float], features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]) -> None:
-    """Refuse prices whose sum exceeds the largest float, and name the largest one; `own` are those of no entry."""
-    parts = [[*own.values()], [resource.cost for resource in resources]]
+def check_sum(
+    settings: Mapping[str, float], features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]
+) -> None:
+    """Refuse prices whose sum exceeds the largest float, and name the largest one; `settings` are those of no entry."""
+    parts = [[*settings.values()], [resource.cost for resource in resources]]
     parts += [[getattr(f, key) or 0.0 for f in features] for key in ("cost", "once", "split")]
     try:
         math.fsum(chain(*parts))
     except OverflowError as error:
-        amounts: list[tuple[tuple[str, ...], float]] = [((key,), price) for key, price in own.items()]
+        amounts: list[tuple[tuple[str, ...], float]] = [((key,), price) for key, price in settings.items()]
         for key in ("cost", "once", "split"):
             amounts += [(("features", f.name, key), getattr(f, key) or 0.0) for f in features]
         amounts += [(("resources", resource.name, "cost"), resource.cost) for resource in resources]

@@ -66,15 +66,15 @@ def price_through(
     needed = [_renamed(resource, resource.name, names) for resource in resources]
     raw_prices = [ResourcePrice(name, (p := prices[name]).cost, p.needs, p.time, p.absent) for name in shared]
     needed += [_renamed(price, price.name, names) for price in raw_prices]
-    found = []
+    priced = []
     for made, sources in made_from.items():
         if made in alone:
-            found.append(evolve(_renamed(prices[alone[made]], alone[made], names), name=made, parts=(), epoch=None))
+            priced.append(evolve(_renamed(prices[alone[made]], alone[made], names), name=made, parts=(), epoch=None))
         else:
             needs = tuple(names[name] for name in dict.fromkeys(sources))
             highest = _highest_split(split, [prices[name] for name in sources])
-            found.append(FeaturePrice(made, needs=needs, split=highest))
-    return tuple(found), tuple(needed), names
+            priced.append(FeaturePrice(made, needs=needs, split=highest))
+    return tuple(priced), tuple(needed), names
 
 
 def list_raw_columns(made_from: Mapping[str, Sequence[str]]) -> list[str]:
@@ -88,8 +88,8 @@ def trace_columns(
     """Return the raw columns from which each column is made, of a mapping, a preparation or a foreign transformer."""
     made_from = transformer if isinstance(transformer, Mapping) else getattr(transformer, "made_from", None)
     if made_from is None:
-        own = getattr(transformer, "feature_names_in_", None)
-        given = names if feature_names is None and own is None else feature_names
+        stated = getattr(transformer, "feature_names_in_", None)
+        given = names if feature_names is None and stated is None else feature_names
         prepared = registry().prepare(transformer, given)
         if prepared is None:
             raise CostModelError(
@@ -117,14 +117,14 @@ def _find_alone(made_from: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 def _free_names(wanted: Iterable[str], taken: Container[str]) -> dict[str, str]:
     """Return a name for each resource that no made column and no other resource has: its own where that is free."""
-    found, used = dict[str, str](), set[str]()
+    free_names, used = dict[str, str](), set[str]()
     for name in wanted:
         free = name
         while free in taken or free in used:
             free += _RAW
-        found[name] = free
+        free_names[name] = free
         used.add(free)
-    return found
+    return free_names
 
 
 def _renamed(price: Any, name: str, names: Mapping[str, str]) -> Any:
@@ -133,5 +133,5 @@ def _renamed(price: Any, name: str, names: Mapping[str, str]) -> Any:
 
 
 def _highest_split(split: float, sources: Sequence[FeaturePrice]) -> float | None:
-    splits = [split if one.split is None else one.split for one in sources]
-    return max(splits) if any(one.split is not None for one in sources) else None
+    splits = [split if price.split is None else price.split for price in sources]
+    return max(splits) if any(price.split is not None for price in sources) else None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8
-from costframe.core.learners.bits import as_words, word_count
+from costframe.core.learners.bits import as_words
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.prices.basket import price_exactly
 from costframe.core.prices.exact_prices import ExactPrices
@@ -117,11 +117,11 @@ class CappedRows(NamedTuple):
             np.zeros((count, layout.n_outputs)),
             np.zeros((count, layout.n_outputs)),
             np.zeros(count),
-            np.zeros((count, word_count(len(layout.used))), np.uint64),
+            np.zeros((count, layout.n_words), np.uint64),
             np.zeros((count, 3)),
         )
 
     def rows(self, part: slice | I8) -> CappedRows:
         """Return some rows; a view for a slice."""
-        some: list[Any] = [each[part] for each in self]
+        some: list[Any] = [array[part] for array in self]
         return CappedRows(*some)

@@ -11,7 +11,6 @@ from costframe import engine
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_number
 from costframe.core.errors import ParameterError, shown
-from costframe.core.learners.bits import word_count
 from costframe.core.learners.tree_table import TREE
 from costframe.core.machine import over_chunks
 from costframe.core.prices.exact_prices import ExactPrices
@@ -121,7 +120,7 @@ class CertainRows(NamedTuple):
 
     def rows(self, part: slice) -> CertainRows:
         """Return a view of some rows."""
-        views: list[Any] = [each[part] for each in self]
+        views: list[Any] = [array[part] for array in self]
         return CertainRows(*views)
 
 
@@ -152,21 +151,21 @@ def certain_walk(
         split=np.array(prices.comparisons[1][used]),
     )
     n_words = bounds.sizes["leaf_words"]
-    own = (
+    sizes = (
         2 * (layout.n_outputs + n_pairs) + len(used),
         layout.slots[0] + n_resources + n_words,
         layout.n_outputs,
     )
     structs = bounds, dues, engine.Goal.of(goal)
-    return RowWalk(layout, exact, engine.step_certain_row, *structs, own=own, n_resources=n_resources)
+    return RowWalk(layout, exact, engine.step_certain_row, *structs, own=sizes, n_resources=n_resources)
 
 
 def certain_rows(walk: RowWalk, X: F8, n_jobs: int | None) -> CertainRows:
     """Step through rows, float64 (rows, d), each to its goal."""
     layout, n, begin = walk.layout, len(X), np.frombuffer(walk.begin(True, {}), np.uint64)
-    found = CertainRows(
+    certain = CertainRows(
         np.zeros((n, layout.n_outputs)),
-        np.zeros((n, word_count(len(layout.used))), np.uint64),
+        np.zeros((n, layout.n_words), np.uint64),
         np.zeros((n, N_ACCOUNT)),
         np.zeros(n, np.int64),
         np.zeros(n, np.bool_),
@@ -177,7 +176,7 @@ def certain_rows(walk: RowWalk, X: F8, n_jobs: int | None) -> CertainRows:
         opaque = np.zeros((part.stop - part.start, 0))
         if layout.n_opaque:
             opaque = StageRunner(layout, X[part]).opaque_outputs()
-        engine.run_certain_rows(X[part], opaque, begin, *walk.structs, *found.rows(part))
+        engine.run_certain_rows(X[part], opaque, begin, *walk.structs, *certain.rows(part))
 
     over_chunks(chunk, n, n_jobs, _ROWS)
-    return found
+    return certain

@@ -37,8 +37,8 @@ def contradicts(predictions: F8, places: I8) -> B1:
     """Return which rows have another class than the likeliest, by more than the rounding of ties: bool (rows,)."""
     if predictions.ndim == 1:
         return np.asarray(np.where(places == 1, 0.5 - predictions, predictions - 0.5) > _ROUNDING)
-    own = predictions[np.arange(len(predictions)), places]
-    return np.asarray(predictions.max(axis=1) - own > _ROUNDING)
+    stated = predictions[np.arange(len(predictions)), places]
+    return np.asarray(predictions.max(axis=1) - stated > _ROUNDING)
 
 
 class Ends:
@@ -130,13 +130,13 @@ class OwnClasses:
         if len(scores) == 1:  # in half of the time
             return np.array([self.place(scores[0].tolist(), lambda: X, whole=whole is None or bool(whole[0]))])
         told = scores[:, : self.n_scores]
-        found = likeliest_places(squeeze(told), 0.0)
+        decided = likeliest_places(squeeze(told), 0.0)
         if self.float32 is None:
-            return found
-        near = self._near(scores, found)
+            return decided
+        near = self._near(scores, decided)
         if len(near := near if whole is None else near[whole[near]]):
-            found[near] = self.float32.places(self.sums, X[near])
-        return found
+            decided[near] = self.float32.places(self.sums, X[near])
+        return decided
 
     def place(self, scores: Sequence[float], take: Callable[[], F8], *, whole: bool) -> int:
         """Return the number of the class of one row with K scores; `take` gives its values, float64 (1, d)."""

@@ -13,7 +13,7 @@ from costframe.core.stages.stages import Stage
 from costframe.core.tables.row_draws import sample_rows
 from costframe.core.workers import ALONE, Workers
 
-MOST_ROWS = 1000
+_MOST_ROWS = 1000
 
 
 def _floats(values: ArrayLike) -> F8:
@@ -86,4 +86,4 @@ class FallbackRows:
     @classmethod
     def of(cls, X: F8, weight: F8 | None, workers: Workers = ALONE) -> FallbackRows:
         """Keep at most a thousand rows of all workers, by a hash of their values."""
-        return cls(*sample_rows(X, weight, MOST_ROWS, workers))
+        return cls(*sample_rows(X, weight, _MOST_ROWS, workers))

@@ -77,15 +77,15 @@ class Float32Margins:
             base = sums.intercept.astype(np.float32)
         columns = ranges((np.cumsum(widths, dtype=np.int64) - widths)[learners], widths[learners])
         outputs: Any = every[:, columns]
-        found = np.empty((len(X), len(base)), np.float32)
+        all_sums = np.empty((len(X), len(base)), np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
             for k, begin in enumerate(base):
                 some = np.flatnonzero(weights[:, k])
                 added = outputs[:, some]
                 added = ((begin + added) - begin if self.dropout else added) * weights[some, k]
                 first = np.full((len(X), 1), begin)
-                found[:, k] = np.add.accumulate(np.hstack([first, added]), axis=1, dtype=np.float32)[:, -1]
-        return found
+                all_sums[:, k] = np.add.accumulate(np.hstack([first, added]), axis=1, dtype=np.float32)[:, -1]
+        return all_sums
 
     def _places(self, margins: F4) -> I8:
         if self.link == "step":
@@ -108,9 +108,9 @@ def _softmax(margins: F4) -> F4:
 def _exp(values: F4) -> F4:
     """Return the exponentials of float32 numbers by the C library, as numpy's own are less exact."""
     given = np.ascontiguousarray(values, np.float64)
-    found = np.empty(given.size)
-    engine.exp_float32(given.ravel(), found)
-    return found.reshape(values.shape).astype(np.float32)
+    powers = np.empty(given.size)
+    engine.exp_float32(given.ravel(), powers)
+    return powers.reshape(values.shape).astype(np.float32)
 
 
 def _largest_outputs(sums: Sums) -> F8:

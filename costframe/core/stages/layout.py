@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8, U8
 from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.bits import word_count
 from costframe.core.learners.node_layout import (
     COLUMN_AT,
     COLUMN_BITS,
@@ -104,8 +105,8 @@ class StageLayout:
     def _code_columns(self, begin: int, end: int) -> I8:
         """Return the code columns that the trees of some uses read, ascending."""
         nodes, trees = self.nodes, self.tree[begin:end][self.kind[begin:end] == TREE]
-        own = ranges(nodes.root[trees], nodes.sizes[trees].astype(np.int32))
-        tests = nodes.word[own[nodes.feature[own] >= 0]]
+        nodes_of_trees = ranges(nodes.root[trees], nodes.sizes[trees].astype(np.int32))
+        tests = nodes.word[nodes_of_trees[nodes.feature[nodes_of_trees] >= 0]]
         return np.flatnonzero(np.bincount((tests >> COLUMN_AT & COLUMN_BITS).astype(np.int64)))
 
     def opaque(self, use: int) -> OpaqueLearner:
@@ -116,6 +117,11 @@ class StageLayout:
     def weights(self) -> tuple[Fraction, F8]:
         """A unit of e_t, and the e_t of each learner of the bank as its multiple."""
         return as_multiples(self.bank.evaluation)
+
+    @cached_property
+    def n_words(self) -> int:
+        """Number of words of a mask of features."""
+        return word_count(len(self.used))
 
     @cached_property
     def slots(self) -> tuple[int, I8]:
@@ -156,25 +162,18 @@ class StageLayout:
 
 def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
     """Lay out a checked stage tree."""
-    given, weights = np.concatenate([stage.learners for stage in stages]), _pad([stage.weights for stage in stages])
-    row = np.cumsum([0, *bank.widths[given]])[:-1]  # of the learner's first weights
-    targeted = np.logical_or.reduceat(weights != 0, row) if len(given) else weights != 0
-    active = targeted.any(axis=1)
-    learner, row, targeted = given[active], row[active], targeted[active]
-    number = np.repeat(np.arange(len(stages)), [len(stage.learners) for stage in stages])[active]
-    stage_first = np.searchsorted(number, np.arange(len(stages) + 1))
+    weights = _pad([stage.weights for stage in stages])
+    learner, row, targeted, stage_first = _active_uses(bank, stages, weights)
     every = np.unique(learner)
-    trees, opaques = every[bank.kind[every] == TREE], every[bank.kind[every] == OPAQUE]
-    table, columns = bank.trees.restrict(bank.index[trees]), every[bank.kind[every] == COLUMN]
-    tested = [table.feature[table.feature >= 0], bank.column_feature[bank.index[columns]]]
-    tested += [np.array(bank.opaques[i].features, np.int64) for i in bank.index[opaques]]
-    used = np.unique(np.concatenate(tested)).astype(np.int64)
+    trees, columns, opaques = (every[bank.kind[every] == kind] for kind in (TREE, COLUMN, OPAQUE))
+    table = bank.trees.restrict(bank.index[trees])
+    used = _columns_read(bank, table, columns, opaques)
     place_of = np.zeros(len(bank.feature_names), np.int32)
     place_of[used] = np.arange(len(used))
     table = table.remap_features(place_of)
     nodes = lay_out_nodes(table, len(used))
     kind, index = bank.kind[learner], bank.index[learner]
-    is_tree, is_column, is_opaque = (kind == each for each in (TREE, COLUMN, OPAQUE))
+    is_tree, is_column, is_opaque = (kind == code for code in (TREE, COLUMN, OPAQUE))
     place, fill, tree = np.zeros(len(kind), np.int64), np.zeros(len(kind)), np.searchsorted(trees, learner)
     place[is_tree] = nodes.root[tree[is_tree]]
     place[is_column], fill[is_column] = bank.column_feature[index[is_column]], bank.column_fill[index[is_column]]
@@ -182,10 +181,7 @@ def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
     place[is_opaque] = opaque_first[np.searchsorted(opaques, learner[is_opaque])]
     n_targets, size = np.count_nonzero(targeted, axis=1), bank.widths[learner].astype(np.int64)  # of payloads
     size[is_tree] = nodes.sizes[tree[is_tree]]
-    intercept = _pad([stage.intercept[None] for stage in stages])
-    threshold = np.array([stage.threshold if isinstance(stage, Route) else np.inf for stage in stages])
-    below = np.array([stage.below if isinstance(stage, Route) else -1 for stage in stages])
-    above = np.array([stage.above if isinstance(stage, Route) else -1 for stage in stages])
+    threshold, below, above = _ways(stages)
     return StageLayout(
         bank=bank,
         trees=table,
@@ -206,13 +202,38 @@ def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:
         payload_first=np.cumsum([0, *size * n_targets]),
         value=bank.trees.value,
         values=bank.trees.values,
-        intercept=intercept,
+        intercept=_pad([stage.intercept[None] for stage in stages]),
         threshold=threshold,
         below=below,
         above=above,
         fresh=_fresh_uses(stages, np.split(learner, stage_first[1:-1])),
         n_opaque=int(opaque_first[-1]),
     )
+
+
+def _active_uses(bank: WeakLearnerBank, stages: tuple[Stage, ...], weights: F8) -> tuple[I8, I8, B1, I8]:
+    """Return the learners with weights, stage by stage, their first weights and outputs, and each stage's first use."""
+    given = np.concatenate([stage.learners for stage in stages])
+    row = np.cumsum([0, *bank.widths[given]])[:-1]  # of the learner's first weights
+    targeted = np.logical_or.reduceat(weights != 0, row) if len(given) else weights != 0
+    active = targeted.any(axis=1)
+    number = np.repeat(np.arange(len(stages)), [len(stage.learners) for stage in stages])[active]
+    return given[active], row[active], targeted[active], np.searchsorted(number, np.arange(len(stages) + 1))
+
+
+def _columns_read(bank: WeakLearnerBank, table: TreeTable, columns: I8, opaques: I8) -> I8:
+    """Return the features that trees of a table, column learners and opaque learners read, ascending."""
+    read = [table.feature[table.feature >= 0], bank.column_feature[bank.index[columns]]]
+    read += [np.array(bank.opaques[i].features, np.int64) for i in bank.index[opaques]]
+    return np.unique(np.concatenate(read)).astype(np.int64)
+
+
+def _ways(stages: tuple[Stage, ...]) -> tuple[F8, I8, I8]:
+    """Return the threshold of each stage, and the stages below and above it; of an answer inf, -1 and -1."""
+    threshold = np.array([stage.threshold if isinstance(stage, Route) else np.inf for stage in stages])
+    below = np.array([stage.below if isinstance(stage, Route) else -1 for stage in stages])
+    above = np.array([stage.above if isinstance(stage, Route) else -1 for stage in stages])
+    return threshold, below, above
 
 
 def _fresh_uses(stages: tuple[Stage, ...], learners: list[I8]) -> B1:

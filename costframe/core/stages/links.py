@@ -129,8 +129,8 @@ def _ranked(scores: F8, level: float) -> F8:
     In this form every operation is monotone after rounding too, and none overflows: an infinite score gives a half.
     """
     with np.errstate(divide="ignore", over="ignore"):
-        half = 0.5 / (1.0 + 1.0 / np.abs(scores))
-    return np.asarray(level + np.copysign(half, scores))
+        offset = 0.5 / (1.0 + 1.0 / np.abs(scores))
+    return np.asarray(level + np.copysign(offset, scores))
 
 
 def log_odds(predictions: F8) -> F8:
@@ -182,8 +182,8 @@ class BlendPart:
         if self.temperature != 1.0:
             values = values / self.temperature
         if self.link == "knots":
-            found: F8 = np.interp(values[:, 0], *self.knots)[:, None]
-            return found
+            levels: F8 = np.interp(values[:, 0], *self.knots)[:, None]
+            return levels
         if self.link in {"normalized", "shares"}:
             return _normalize(values, 1.0 / values.shape[1] if self.link == "normalized" else 0.0)
         return apply_link(self.link, values)
@@ -243,13 +243,13 @@ class Blend:
 
     def outputs(self, values: F8) -> F8:
         """Return the outputs, float64 (rows, K), for values, float64 (rows, C)."""
-        found = np.tile(self.intercept, (len(values), 1))
+        scores = np.tile(self.intercept, (len(values), 1))
         first = 0
         for part in self.parts:
             # Numpy's exponentials of values with gaps between them, and of values without, differ in the last bit.
             linked = part.outputs(np.ascontiguousarray(values[:, first : first + part.width]))
             # One by one, not as a product of matrices, whose sums depend on the number of rows.
             for c, k in np.argwhere(self.weights[first : first + part.width]):
-                found[:, k] += self.weights[first + c, k] * linked[:, c]
+                scores[:, k] += self.weights[first + c, k] * linked[:, c]
             first += part.width
-        return found
+        return scores

@@ -11,7 +11,6 @@ from costframe import engine
 from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.bits import word_count
 from costframe.core.learners.node_layout import code_values, path_masks, path_prices, tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE, TreeTable
 from costframe.core.machine import over_chunks
@@ -34,8 +33,7 @@ class StageRunner:
         self.X = np.ascontiguousarray(X, np.float64)
         self.codes = code_values(layout.nodes, self.X, layout.used)
         self.opaque = np.full((len(X), layout.n_opaque), np.nan)
-        words = word_count(len(layout.used))
-        self.masks = np.zeros((len(X) if marks else 0, words), np.uint64)
+        self.masks = np.zeros((len(X) if marks else 0, layout.n_words), np.uint64)
         self.spent = np.zeros((len(X) if marks else 0, 2))
 
     def run(self, stage: int, rows: I8) -> F8:

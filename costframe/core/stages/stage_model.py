@@ -22,6 +22,7 @@ from costframe.core.learners.tree_table import TREE
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.exact_prices import ExactPrices
 from costframe.core.prices.limits import Limits
+from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import Bill, CappedLayout, lay_out_bill, lay_out_capped
 from costframe.core.stages.ends import Ends, OwnClasses
@@ -136,10 +137,10 @@ class RowWalk:
 def _as_stages(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     if isinstance(stages, Answer | Route):
         raise StageError("stages: expected a list of stages, got one; put it in brackets")
-    found = as_items(stages)
-    if found is None:
+    items = as_items(stages)
+    if items is None:
         raise StageError(f"stages: expected a list of stages, got {shown(stages)}")
-    return found
+    return items
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -208,10 +209,10 @@ class StageModel(ABC):
         exact = self.exact(prices)
         if limited:
             model, bill = self.capped_model, self.bill(prices)
-            own = 2 + self.n_outputs, 2 * bill.n_words, model.layout.slots[0]
+            sizes = 2 + self.n_outputs, 2 * bill.n_words, model.layout.slots[0]
             structs, n_resources = (model.expected, bill.packed), len(prices.resource_cost)
             step = engine.step_capped_row
-            walk = RowWalk(model.layout, exact, step, *structs, own=own, n_resources=n_resources, limited=True)
+            walk = RowWalk(model.layout, exact, step, *structs, own=sizes, n_resources=n_resources, limited=True)
         else:
             split = prices.comparisons[1][self.layout.used] if prices.spends else np.empty(0)
             walk = RowWalk(self.layout, exact, engine.step_row, engine.StepPrices(split, prices.spends))
@@ -242,6 +243,16 @@ class StageModel(ABC):
             self._bills[prices] = lay_out_bill(self.layout, prices)
         return self._bills[prices]
 
+    @cached_property
+    def _needs(self) -> WeakKeyDictionary[PriceArrays, Needs]:
+        return WeakKeyDictionary()
+
+    def needs(self, prices: PriceArrays) -> Needs:
+        """Return the resources that the features that it uses need."""
+        if (needs := self._needs.get(prices)) is None:
+            needs = self._needs[prices] = prices.direct_needs.restrict(self.layout.used)
+        return needs
+
     def cannot_bind(self, limits: Limits, prices: PriceArrays) -> bool:
         """Return whether every row stays within the limits, for any values, so that it needs no limits."""
         if limits.barred and limits.barred.intersection(self.layout.used.tolist()):
@@ -253,7 +264,7 @@ class StageModel(ABC):
     def only_answer(self) -> Answer | None:
         """An answer with the link, level and temperature of all answers; None if these differ."""
         answers = [stage for stage in self.stages if isinstance(stage, Answer)]
-        return answers[0] if len({(each.link, each.level, each.temperature) for each in answers}) == 1 else None
+        return answers[0] if len({(answer.link, answer.level, answer.temperature) for answer in answers}) == 1 else None
 
     @cached_property
     def own_classes(self) -> OwnClasses | None:
@@ -266,9 +277,9 @@ class StageModel(ABC):
 
     def places_of(self, scores: F8, X: F8, cut: B1 | None = None) -> Callable[[], I8] | None:
         """Return what tells the classes of rows; None where predictions do. Arguments as for `ends_of`."""
-        if (own := self.own_classes) is None:
+        if (decider := self.own_classes) is None:
             return None
-        return lambda: own.places(scores, X, None if cut is None else ~cut)
+        return lambda: decider.places(scores, X, None if cut is None else ~cut)
 
     def linked(self, scores: F8, exits: I8) -> F8:
         """Apply the link of each row's answer to its scores, float64 (rows, K).

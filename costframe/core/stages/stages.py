@@ -50,10 +50,10 @@ def _scalar(values: object) -> F8:
 
 
 def _blends(values: Iterable[Blend]) -> tuple[Blend, ...]:
-    found = as_items(values)
-    if found is None:
+    items = as_items(values)
+    if items is None:
         raise StageError(f"blends: expected a list of Blend, got {shown(values)}")
-    return found
+    return items
 
 
 def _level(values: Any) -> float:
@@ -287,6 +287,7 @@ class Route:
         return brief(self, format_count(len(self.learners), "learner"), *ways)
 
 
+# Stands below the classes that it joins.
 Stage = Answer | Route
 
 

@@ -69,10 +69,10 @@ class StageStepper:
     @property
     def place(self) -> int | None:
         """Number of the class, where the prediction does not tell it; else None."""
-        if (own := self.tree.own_classes) is None:
+        if (decider := self.tree.own_classes) is None:
             return None
         scores = unpack_from(f"{self.tree.n_outputs}d", self.state, self.walk.scores)
-        return own.place(scores, self._row, whole=self._end[1] == COMPLETE)
+        return decider.place(scores, self._row, whole=self._end[1] == COMPLETE)
 
     def _row(self) -> F8:
         """Return the values of the row, float64 (1, d); those that no learner has read may be any."""

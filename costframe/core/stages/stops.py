@@ -44,7 +44,7 @@ class Stop:
     planned : Answer or None
         The same at the predictor's own prices and the tradeoff of a rung: the expected loss from each later stop on,
         with the price of all purchases from there on. It replaces `gains` on planned rungs, where nothing is known or
-        unavailable; with a cap, as long as the row can pay for its choice.
+        barred; with a cap, as long as the row can pay for its choice.
     """
 
     features: I8 = field(converter=_columns)
@@ -240,8 +240,8 @@ class PlanLayout:
         """Return a model of a stop laid out; None if it has none of the kind, as the last stop has no gains."""
         if (stop, kind) not in self._models:  # two threads may both make it, and it is the same
             model, bank = getattr(self.stops[stop], kind), self.bank if kind == "answer" else self.gains_bank
-            there = model is not None and len(model.intercept) > 0
-            self._models[stop, kind] = lay_out(bank, (model,)) if there else None
+            has_outputs = model is not None and len(model.intercept) > 0
+            self._models[stop, kind] = lay_out(bank, (model,)) if has_outputs else None
         return self._models[stop, kind]
 
     def answer(self, stop: int) -> StageLayout:
@@ -255,11 +255,11 @@ class PlanLayout:
         """The layout as the engine takes it."""
         kinds: tuple[Literal["answer", "gains", "planned"], ...] = ("answer", "gains", "planned")
         models = [[self.model(stop, kind) for kind in kinds] for stop in range(len(self.stops))]
-        there = [model for own in models for model in own if model]
-        number = {id(model): i for i, model in enumerate(there)}
-        stop = np.array([[number.get(id(each), -1) for each in own] for own in models], np.int64)
-        words, structs = as_words(self.sets, word_count(self.shape[0])), [model.packed for model in there]
-        table = np.frombuffer(b"".join(struct.words for struct in structs), np.int64).reshape(len(there), -1)
+        laid_out = [model for by_kind in models for model in by_kind if model]
+        number = {id(model): i for i, model in enumerate(laid_out)}
+        stop = np.array([[number.get(id(model), -1) for model in by_kind] for by_kind in models], np.int64)
+        words, structs = as_words(self.sets, word_count(self.shape[0])), [model.packed for model in laid_out]
+        table = np.frombuffer(b"".join(struct.words for struct in structs), np.int64).reshape(len(laid_out), -1)
         plan = engine.Plan(words, sum(self.shape), stop, table)
         return evolve(plan, arrays=(*plan.arrays, structs))  # to which the table points
 

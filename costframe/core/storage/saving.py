@@ -102,7 +102,7 @@ def checksum(predictor: Predictor) -> bytes:
 def _strange_part(model: Any) -> Any:
     """Return the part of a model that cannot be saved, or None."""
     if isinstance(model, MixedPredictor):
-        return next((part for half in (model.first, model.second) if (part := _strange_part(half)) is not None), None)
+        return next((part for side in (model.first, model.second) if (part := _strange_part(side)) is not None), None)
     if isinstance(model, GuardedPredictor):
         return _strange_part(model.inner)
     core = model.inner if isinstance(model, PreparedPredictor) else model

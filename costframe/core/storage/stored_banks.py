@@ -63,7 +63,7 @@ def _tree_table(arrays: StoredArrays, prefix: str) -> TreeTable:
 
 
 def _opaque_learners(described: list[object], functions: OpaqueFunctions, n_features: int) -> tuple[OpaqueLearner, ...]:
-    parts = [fields_of(each, "opaque learner", "name", "features", "width") for each in described]
+    parts = [fields_of(entry, "opaque learner", "name", "features", "width") for entry in described]
     for name, features, width in parts:
         if not (isinstance(name, str) and isinstance(features, list) and type(width) is int and 0 < width < 2**31):
             raise StorageError(f"malformed opaque learner {name!r:.80}: expected a name, features and a width")

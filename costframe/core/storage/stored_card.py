@@ -40,11 +40,13 @@ def build_labels(described: object, names: object) -> tuple[list[str], Categorie
     if not all(isinstance(name, str) for name in titles):
         raise StorageError("malformed model: expected texts as feature names")
     if len(every) != len(titles) or not all(
-        isinstance(each, list) or (isinstance(each, str) and each in _LABELS) for each in every
+        isinstance(entry, list) or (isinstance(entry, str) and entry in _LABELS) for entry in every
     ):
         raise StorageError(f"malformed model: expected a list of categories for each of {len(titles)} features")
     pairs = zip(titles, every, strict=True)
-    labels: dict[str, Any] = {name: each if isinstance(each, list) else _LABELS[each] for name, each in pairs if each}
+    labels: dict[str, Any] = {
+        name: entry if isinstance(entry, list) else _LABELS[entry] for name, entry in pairs if entry
+    }
     return titles, labels
 
 

@@ -87,7 +87,7 @@ def _build_mixed(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueF
     return MixedPredictor(**parts, share=model["share"], by=by)
 
 
-# for each kind, its fields and the function that makes it from them
+# For each kind, its fields and the function that makes it from them; stands below these functions.
 _BUILDERS: Mapping[str, tuple[tuple[str, ...], Callable[..., Savable]]] = {
     "stages": (TREE_FIELDS, build_tree),
     "planned": (PLAN_FIELDS, build_plan),

@@ -16,7 +16,10 @@ from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, 
 from costframe.core.storage.stored_banks import BANK_FIELDS, OpaqueFunctions, build_bank, store_bank
 from costframe.core.storage.stored_card import build_prices, store_prices
 
-_FEW_USES, _MOST_USES = 2**21, 64  # of nodes by stages: any file may have so many; or for each number in the file
+_FEW_USES, _MOST_USES = (
+    2**21,
+    64,
+)  # of nodes by stages: any file may have the first; or the second for each of its numbers
 _CUT = "<f8"  # threshold and steepness of a route
 _FALLBACKS = {
     "node_values": 1, "column_values": 1, "opaque_values": 1, "knots": 1, "offset": 2, "slope": 2, "carry": 2,

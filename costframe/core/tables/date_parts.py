@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.arrays import F8
-from costframe.core.prices.entries import PARTS
-from costframe.core.tables.dates import END, FIRST
-
-Days = F8  # (values,)
+from costframe.core.prices.entries import DATE_PARTS
+from costframe.core.tables.dates import END, FIRST, Days
 
 
 def _of_calendar(days: Days, part: Callable[[NDArray[Any]], NDArray[Any]]) -> Days:
@@ -44,5 +41,6 @@ def _hour(days: Days) -> Days:
     return np.minimum(np.floor((days - whole + np.spacing(np.abs(days))) * 24.0), 23.0)
 
 
-MAKERS: dict[str, Callable[[Days], Days]] = dict(zip(PARTS, (_year, _month, _day, _weekday, _hour), strict=True))
+# Stands below the functions that it names.
+MAKERS: dict[str, Callable[[Days], Days]] = dict(zip(DATE_PARTS, (_year, _month, _day, _weekday, _hour), strict=True))
 """What makes each part of dates of days since 1970-01-01: weekdays are 0, a Monday, to 6."""

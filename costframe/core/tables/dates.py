@@ -50,7 +50,7 @@ class Dates:
     def of(cls, texts: Sequence[str], epoch: str | None = None) -> Dates | None:
         """Return how to read texts that are all dates; None if some is none, or the day and the month are confused."""
         ways = {first: [moments(text, first) for text in texts] for first in ORDERS}
-        fitting = [first for first, found in ways.items() if all(found)]
+        fitting = [first for first, fits in ways.items() if all(fits)]
         if len(fitting) == 1:
             return cls(fitting[0], epoch)
         return cls(None, epoch) if fitting and ways["day"] == ways["month"] else None
@@ -120,11 +120,11 @@ class Dates:
         return days
 
     def _of_text(self, text: str, epoch: str | None) -> float:
-        found = moments(text, self.first)
-        if len(found) == 1:
-            return _days(*found[0], _PER_DAY["ns"])
-        if found:
-            ways = " or ".join(str(date.fromordinal(days + BEGIN)) for days, _ in found)
+        readings = moments(text, self.first)
+        if len(readings) == 1:
+            return _days(*readings[0], _PER_DAY["ns"])
+        if readings:
+            ways = " or ".join(str(date.fromordinal(days + BEGIN)) for days, _ in readings)
             raise DataError(f"expected a date that is read in one way, got {shown(text)}, which may be {ways}")
         if epoch is not None and _WHOLE.fullmatch(text.strip()):
             return _of_number(int(text), epoch)

@@ -78,7 +78,7 @@ class Kind:
         return _FIRST_SMALL + _SMALL_NAMES.index(self.name)
 
 
-# every kind, by its number and by its name
+# Every kind, by its number and by its name; stands below its class.
 KINDS = {kind.id: kind for kind in map(Kind, (*_SMALL_NAMES, *_WIDE_NAMES))}
 _BY_NAME = {kind.name: kind for kind in KINDS.values()}
 

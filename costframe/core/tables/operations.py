@@ -44,6 +44,7 @@ def _box_cox(x: Column, power: float) -> Column:
     return np.asarray(boxcox(x, power))
 
 
+# Stands below the functions that it names.
 WITH_NUMBER: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "subtract": np.subtract,
@@ -135,10 +136,11 @@ def _first(chosen: B1) -> int | None:
     return int(chosen.argmax()) if chosen.any() else None
 
 
+# Stands below the functions that it names.
 CHECKS: dict[str, Callable[[Column, Column], int | None]] = {"known": _find_unknown, "within": _find_outside}
 """Checks of one column, by name: they make no column, and return the first row that they refuse."""
 
-# how each other operation makes its columns, by name
+# How each other operation makes its columns, by name; stands below these functions.
 _OTHERS: dict[str, Callable[[Sequence[Column], Column, int], list[Column]]] = {
     "constant": _constant, "doubles": _doubles, "product": _product, "lookup": _lookup, "replace": _replace,
     "bin": _bin, "linear": _linear,

@@ -124,7 +124,7 @@ class ParquetFiles:
 
 def _plain_schemas(schemas: Sequence[Any]) -> list[Any]:
     """Return schemas with plain types; a column that not all files store in a dictionary is one of its values."""
-    stored = [{each.name for each in schema if is_categorical(plain_type(each.type))} for schema in schemas]
+    stored = [{column.name for column in schema if is_categorical(plain_type(column.type))} for schema in schemas]
     everywhere = set.intersection(*stored)
 
     def plain(name: str, kind: Any) -> Any:
@@ -134,4 +134,4 @@ def _plain_schemas(schemas: Sequence[Any]) -> list[Any]:
         values = pa.large_string() if is_text(kind.value_type) else kind.value_type
         return pa.dictionary(pa.int32(), values) if name in everywhere else values
 
-    return [pa.schema([(each.name, plain(each.name, each.type)) for each in schema]) for schema in schemas]
+    return [pa.schema([(column.name, plain(column.name, column.type)) for column in schema]) for schema in schemas]

@@ -25,7 +25,7 @@ def by_partition(method: F) -> F:
             return method(self, X, *given, **terms)
         import dask.array as da
 
-        owner = next(each for each in type(self).__mro__ if vars(each).get(method.__name__) is predict)
+        owner = next(base for base in type(self).__mro__ if vars(base).get(method.__name__) is predict)
         rows = whole_rows(X, getattr(self, "feature_names_in_", None))
         sample = one_row(rows)
         none = method(self, sample, *given, **terms)[:0]

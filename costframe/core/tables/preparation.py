@@ -86,9 +86,9 @@ class Preparation:
         for number, operation in enumerate(self.operations):
             if not all(0 <= column < self._first[number] for column in operation.reads):
                 raise DataError(f"operation {number}: reads a column that is not made before it: {operation.reads}")
-        if len(self.names) != len(self.outputs) or not all(0 <= each < self._first[-1] for each in self.outputs):
+        if len(self.names) != len(self.outputs) or not all(0 <= output < self._first[-1] for output in self.outputs):
             raise DataError(f"outputs: expected a column below {self._first[-1]} for each of {len(self.names)} names")
-        check_names([each.name for each in self.opaques], "the opaque operations")
+        check_names([operation.name for operation in self.opaques], "the opaque operations")
 
     @cached_property
     def _first(self) -> list[int]:
@@ -110,7 +110,7 @@ class Preparation:
     @property
     def opaques(self) -> tuple[OpaqueOperation, ...]:
         """The opaque operations, in order."""
-        return tuple(each for each in self.operations if isinstance(each, OpaqueOperation))
+        return tuple(operation for operation in self.operations if isinstance(operation, OpaqueOperation))
 
     @property
     def is_plain(self) -> bool:

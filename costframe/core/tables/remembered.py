@@ -86,6 +86,7 @@ class _Memory:
             ) from None
 
 
+# Stands below its class.
 _MEMORY = _Memory()
 
 

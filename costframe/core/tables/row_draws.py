@@ -39,8 +39,8 @@ def sample_rows(X: Any, weight: F8 | None, most: int, workers: Workers = ALONE) 
     These are float64 (m, d) and (m,), of rows (n, d) and their weights, ones by default.
     """
     grid = None if weight is None else to_grid(np.asarray(weight, np.float64), workers)  # sums are exact
-    found = _smallest([(hash_table(X), np.ones(len(X)) if grid is None else grid, X)], most)
-    _, mass, rows = _smallest(workers.gather(found), most)
+    candidates = _smallest([(hash_table(X), np.ones(len(X)) if grid is None else grid, X)], most)
+    _, mass, rows = _smallest(workers.gather(candidates), most)
     return rows, mass
 
 

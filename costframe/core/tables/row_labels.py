@@ -49,7 +49,7 @@ def exact_labels(y: Any) -> Any:
 def check_target(y: ArrayLike, n_rows: int, name: str) -> F8:
     """Return float64 (n_rows,) labels; refuse missing or infinite ones."""
     given = np.asarray(y)
-    if given.dtype.kind in "cmM" or (given.dtype.kind == "O" and any(isinstance(each, TIMES) for each in given.flat)):
+    if given.dtype.kind in "cmM" or (given.dtype.kind == "O" and any(isinstance(label, TIMES) for label in given.flat)):
         raise DataError(f"{name}: expected numbers, got values such as {given.flat[0]}")
     try:
         target = np.asarray(given, np.float64)

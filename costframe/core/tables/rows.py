@@ -120,8 +120,8 @@ def _find_columns(names: Sequence[str], read: Sequence[str]) -> Sequence[str]:
     spelled: dict[str, list[str]] = {name: [] for name in missing}
     for name in names if missing else ():
         spelled.get(name.replace(" ", "_"), []).append(name)
-    if lost := [name for name, candidates in spelled.items() if len(candidates) != 1]:
-        raise DataError(f"the data lack {quote_names(lost, 6)}; they have {quote_names(names, 6)}")
+    if absent := [name for name, candidates in spelled.items() if len(candidates) != 1]:
+        raise DataError(f"the data lack {quote_names(absent, 6)}; they have {quote_names(names, 6)}")
     return [spelled[name][0] if name in spelled else name for name in read]
 
 

@@ -45,8 +45,8 @@ def both_classes(p: F8) -> F8:
     if p.ndim == 2:
         return p
     if len(p) == 1:  # in a third of the time
-        one = p.item()
-        return np.array([[1.0 - one, one]])
+        chance = p.item()
+        return np.array([[1.0 - chance, chance]])
     both = np.empty((len(p), 2))
     np.subtract(1.0, p, out=both[:, 0])
     both[:, 1] = p

@@ -28,13 +28,13 @@ class Decision:
     """The rule by which rows of a predictor get their classes.
 
     Where prices have errors, a row's class is that of least expected error cost, of equal ones the first; else, or if a
-    column that is a price of errors is unavailable, the one that its end tells.
+    column that is a price of errors is barred, the one that its end tells.
     """
 
     card: Card
     prices: DecisionPrices | None = None  # of errors, by position
     columns: tuple[int, ...] = ()  # that are prices of errors
-    barred: frozenset[int] = frozenset()  # those of them that are unavailable
+    barred: frozenset[int] = frozenset()  # those of them that rows cannot have
 
     @classmethod
     def of(cls, card: Card, errors: ErrorPrices | None, barred: Iterable[str] = ()) -> Decision:

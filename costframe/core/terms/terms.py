@@ -17,7 +17,7 @@ from costframe.core.prices.limits import LIMITS, Limits, as_cap, names_of
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.terms.card import Card
-from costframe.core.terms.decision import Decision
+from costframe.core.terms.decision import Decision, error_columns
 from costframe.core.terms.values import as_number
 
 Known = Mapping[str, Any] | Iterable[str]
@@ -124,12 +124,12 @@ class Terms:
         asked = {name: getattr(self, name) for name in ("acquisition", "max_cost", "tradeoff", "n_jobs")}
         return Terms.of(card, costs, **(asked | changes))
 
-    @property
+    @cached_property
     def by_path(self) -> bool:
         """Whether a tree acquires features split by split."""
         return self.acquisition == "path"
 
-    @property
+    @cached_property
     def is_soft(self) -> bool:
         """Whether rows go all ways, by probability."""
         return self.routing == "soft"
@@ -153,6 +153,16 @@ class Terms:
     def decision(self) -> Decision | None:
         """How rows get their classes; None if the predictor knows no classes."""
         return None if self.card.classes is None else Decision.of(self.card, self.costs.errors, self.unavailable)
+
+    @cached_property
+    def error_columns(self) -> tuple[str, ...]:
+        """Names of available columns that are prices of errors, which decide a label."""
+        return error_columns(self.card, self.costs.errors, self.unavailable)
+
+    def may_ask(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the features among these that a row may ask for: those neither known nor unavailable."""
+        spared = {*self.known, *self.unavailable}
+        return tuple(name for name in names if name not in spared)
 
     def check_hard(self, reason: str) -> None:
         """Refuse soft routing for a reason."""

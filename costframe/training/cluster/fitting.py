@@ -69,7 +69,7 @@ def fit_alone(estimator: Any, train: Mapping[str, Any], valid: Mapping[str, Any]
     if _has_columns(X := complete_rows(train["X"], "X")):
         columns = _find_categories(estimator, X)
         if columns is not None:
-            dates = {name: each for name, each in columns.categories.items() if isinstance(each, Dates)}
+            dates = {name: labels for name, labels in columns.categories.items() if isinstance(labels, Dates)}
             estimator = estimator.reading_dates(dates) if dates else estimator
             if named := [name for name, chosen in zip(columns.names, columns.chosen, strict=True) if chosen]:
                 estimator.categorical_features = {name: columns.categories.get(name) for name in named}
@@ -122,7 +122,7 @@ def _read(given: Mapping[str, Any], X: str, columns: CategoricalColumns | None, 
 
         rows = pd.DataFrame(rows, columns=given[X].columns, copy=False)
     in_memory = {name: value for name, value in given.items() if name not in lazy}
-    joined = {name: join_parts([{name: each} for each in values], {name: without_rows(lazy[name])})[name]
+    joined = {name: join_parts([{name: value} for value in values], {name: without_rows(lazy[name])})[name]
               for name, values in others.items()}  # fmt: skip
     return in_memory | joined | {X: rows}
 

@@ -37,12 +37,15 @@ def load_partitions(client: Any, given: Mapping[str, Any], X: str = "X") -> Part
     lazy = {name: value for name, value in held.items() if is_dask(value)}
     loaded = client.persist(list(lazy.values()))  # at once, for they share partitions
     futures = dict(zip(lazy, map(client.compute, blocks(*loaded)), strict=True))
-    rows = {name: client.gather(client.map(_count_rows, each, pure=False)) for name, each in futures.items()}
+    rows = {name: client.gather(client.map(_count_rows, parts, pure=False)) for name, parts in futures.items()}
     for name, value in held.items():
         if rows.get(name) != rows[X]:
             futures[name] = client.compute(_recut(name, value, futures.get(name), rows.get(name), rows[X], X))
     columns = [futures[name] for name in held]
-    parts = [client.submit(_bundle, list(held), *each, pure=False) for each in zip(*columns, strict=True)]
+    parts = [
+        client.submit(_bundle, list(held), *columns_of_part, pure=False)
+        for columns_of_part in zip(*columns, strict=True)
+    ]
     client.gather(client.map(_count_rows, parts, pure=False))  # waits for all, and raises their errors
     return Partitions(parts, {name: without_rows(value) for name, value in held.items()})
 
@@ -64,7 +67,7 @@ def keep_queries_together(client: Any, given: Partitions, qid: str, count: int) 
     if len(_distinct(together)) == len(together):
         return given
     dealt = client.map(_deal_queries, given.parts, qid=qid, count=count, pure=False)
-    groups = [[client.submit(getitem, each, k, pure=False) for each in dealt] for k in range(count)]
+    groups = [[client.submit(getitem, part, k, pure=False) for part in dealt] for k in range(count)]
     parts = [client.submit(join_parts, group, given.empty, pure=False) for group in groups]
     client.gather(client.map(_count_rows, parts, pure=False))
     return Partitions(parts, given.empty)
@@ -142,7 +145,7 @@ def without_rows(value: Any) -> Any:
 
 def _concatenate(values: list[Any], empty: Any, name: str) -> Any:
     for f in category_columns(empty):
-        if any(each.dtypes.iloc[f] != empty.dtypes.iloc[f] for each in values):
+        if any(value.dtypes.iloc[f] != empty.dtypes.iloc[f] for value in values):
             column = empty.columns[f]
             raise DataError(f"{name}: the partitions have different categories of column {column!r}")
     if len(values) == 1:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from costframe.core.arrays import I8
 from costframe.core.errors import WorkersError
 from costframe.core.storage.saving import checksum
-from costframe.core.workers import MAX, Operation, Workers
+from costframe.core.workers import MAX, Reduction, Workers
 from costframe.training.cluster.partitions import Part, Partitions, join_parts
 
 A = TypeVar("A")
@@ -118,12 +118,12 @@ class _CollectiveWorkers(Workers):
         """Return for how many seconds this worker has waited for others."""
         return time.monotonic() - self._begin
 
-    def _combine(self, values: NDArray[Any], operation: Operation) -> NDArray[Any]:
+    def _combine(self, values: NDArray[Any], operation: Reduction) -> NDArray[Any]:
         from xgboost import collective
 
         how = collective.Op.MAX if operation == MAX else collective.Op.SUM
-        found: I8 = self._wait(lambda: collective.allreduce(values, how))
-        return found
+        combined: I8 = self._wait(lambda: collective.allreduce(values, how))
+        return combined
 
     def _wait(self, function: Callable[[], A]) -> A:
         """Call a function that waits for other workers."""
@@ -196,18 +196,18 @@ def _results(client: Any, tasks: Mapping[str, Any], seconds: float = math.inf) -
     """Return the results of tasks by the addresses of their workers, or raise the error that explains their end."""
     from distributed import wait
 
-    ends, lost, error = time.monotonic() + seconds, set[str](), None
-    while waiting := [task for address, task in tasks.items() if not (task.done() or address in lost)]:
+    ends, gone, error = time.monotonic() + seconds, set[str](), None
+    while waiting := [task for address, task in tasks.items() if not (task.done() or address in gone)]:
         with suppress(TimeoutError, CancelledError):
             wait(waiting, timeout=_LOOK, return_when="FIRST_COMPLETED")
-        lost = {address for address, task in tasks.items() if not task.done()} - set(client.nthreads())
+        gone = {address for address, task in tasks.items() if not task.done()} - set(client.nthreads())
         error = _first_error(tasks)
-        if lost or error is not None:  # others end at once, if they can
+        if gone or error is not None:  # others end at once, if they can
             ends = min(ends, time.monotonic() + _GRACE)
         if time.monotonic() > ends or not isinstance(error, WorkersError | None):
             break
-    if lost and isinstance(error, WorkersError | None):
-        names = ", ".join(sorted(lost))
+    if gone and isinstance(error, WorkersError | None):
+        names = ", ".join(sorted(gone))
         raise LostWorkerError(f"workers: the training lost {names}; killed, perhaps for its memory?") from error
     if error is not None:
         raise error

@@ -6,7 +6,9 @@ from typing import Any
 
 from attrs import define, field
 
-from costframe.plugin import KeyRefusedError, ParameterError, Source, hookimpl
+from costframe import hookimpl
+from costframe.plugin import ParameterError
+from costframe.sources import KeyRefusedError, Source
 
 __all__ = ["FeastSource", "costframe_sources"]
 

@@ -6,7 +6,8 @@ from costframe_stumps.estimators import StumpsClassifier, StumpsRanker, StumpsRe
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
-from costframe.plugin import Answer, OpaqueLearner, Route, StageTree, WeakLearnerBank
+from costframe import Answer, Route, StageTree, WeakLearnerBank
+from costframe.plugin import OpaqueLearner
 from costframe.testing import check_algorithm
 
 COSTS = {"features": {"a": 1.0, "b": {"cost": 2.0, "needs": ["r"], "once": 30.0}}, "resources": {"r": 3.0}}

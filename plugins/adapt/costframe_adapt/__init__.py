@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from costframe.plugin import Algorithm, hookimpl, import_lazily
+from costframe import Algorithm, hookimpl
+from costframe.plugin import import_lazily
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:

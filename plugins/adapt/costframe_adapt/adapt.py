@@ -9,10 +9,11 @@ from itertools import product
 import numpy as np
 from attrs import define, evolve, frozen
 
-from costframe.gates import CHEAP, Candidate, ExpensiveModel, GatedPair, GatePoints, OperatingPoint, compose
-from costframe.plugin import F8, DeferredPath, PathPoint, StageTree, TrainingData, track
+from costframe import StageTree
+from costframe.gates import Candidate, ExpensiveModel, GatedPair, GatePoints, OperatingPoint
+from costframe.plugin import F8, DeferredPath, PathPoint, TrainingData, track
 from costframe.stagewise import blas_for
-from costframe.trees import AnnealedPath, Ensemble, Predicted, bin_rows
+from costframe.trees import AnnealedPath, BinnedData, Ensemble, Scorer
 from costframe_adapt.boosted_stage import fit_boosted_stage
 from costframe_adapt.boosting import boost_pair
 from costframe_adapt.cheap_model import anneal_cheap, boost_cheap
@@ -41,7 +42,7 @@ def train_adapt(judge: Judge) -> tuple[StageTree, list[float]]:
     objective: list[float] = []
     for _ in range(judge.settings.n_stages):
         stages = [fit_stage(judge, trees) for trees in judge.settings.trees or (None,)]
-        judge = judge.behind(min((found for found, _, _ in stages), key=judge.total))
+        judge = judge.behind(min((candidate for candidate, _, _ in stages), key=judge.total))
         objective += [value for _, values, _ in stages for value in values]
     return judge.expensive.tree, objective
 
@@ -72,7 +73,7 @@ def train_without_gate(data: TrainingData, settings: AdaptSettings) -> StageTree
     if not settings.trees:
         return train_linear_alone(data, settings)
     held = None if settings.paper else data.valid
-    binned = bin_rows(data.train, settings.binning, data.categorical)
+    binned = BinnedData.of(data.train, settings.binning, data.categorical)
     ensemble, n_rounds = boost_cheap(data, binned, settings.trees[0], settings.tradeoff, held)
     return ensemble.finish(data.feature_names, n_rounds)
 
@@ -96,9 +97,9 @@ class _Sweep:
         wanted = [*path.frontier(), *(path.at(tradeoff) for tradeoff in tradeoffs)]
         for cheap in dict.fromkeys(wanted):
             pair = GatedPair.of(path.branches[cheap.key].finish(path.feature_names, cheap.n_rounds))
-            point = OperatingPoint(CHEAP, np.inf, cheap.loss, cheap.cost, 0.0)
+            point = OperatingPoint("cheap", np.inf, cheap.loss, cheap.cost, 0.0)
             measured = PathPoint(len(pair.bank), cheap.tradeoff, cheap.loss, cheap.cost, cheap.score, key=0.0)
-            self.points.models.add(measured, partial(compose, pair, point, self.judge.expensive.tree))
+            self.points.models.add(measured, partial(pair.at, point, self.judge.expensive.tree))
         return path
 
     def fit(self, settings: AdaptSettings, trees: AdaptTrees | None, warm: StageStart) -> StageStart:
@@ -118,7 +119,7 @@ def sweep_grid(
     judge: Judge,
     tradeoffs: F8,
     full_shares: Sequence[float | None],
-    score: Callable[[Predicted], float] | None = None,
+    score: Scorer | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> DeferredPath:
     """Fit at each share, with each kind of trees, at descending tradeoffs, each from the result before it.

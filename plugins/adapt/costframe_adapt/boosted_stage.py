@@ -33,15 +33,15 @@ def fit_boosted_stage(
         All candidates, the last shares of both models together, and loss + tradeoff * cost of each round.
     """
     cheap = CheapModel.best(judge, trees, given)
-    found, shares = [cheap.candidate], None
+    candidates, shares = [cheap.candidate], None
     history: list[float] = []
     if judge.settings.full_share != 0:
         more, history = _gates(judge, trees, cheap)
-        found += more
+        candidates += more
         if trees.by_row:
             more, shares, values = _jointly(judge, trees, cheap, q)
-            found, history = found + more, history + values
-    return found, shares, history
+            candidates, history = candidates + more, history + values
+    return candidates, shares, history
 
 
 def _gates(judge: Judge, trees: AdaptTrees, cheap: CheapModel) -> tuple[list[Candidate], list[float]]:
@@ -50,19 +50,19 @@ def _gates(judge: Judge, trees: AdaptTrees, cheap: CheapModel) -> tuple[list[Can
     A strong cheap model is too sure on its training rows: its losses there say little about new rows.
     """
     bank, fixed = cheap.candidate.pair.bank, Boosted(cheap.ensemble, cheap.out_of_fold)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     history: list[float] = []
     pair, train = cheap.candidate.pair, Scores.without_gate(cheap.out_of_fold)
     for _ in range(_GATES):
         q = judge.shares(pair, train)
         of_gate = gate_prices(judge, q)
         prices = of_gate.by_row_after(bank) if trees.by_row else of_gate.once_after(bank)
-        found.append(_best(judge, trees, GrowingPair.behind(judge, trees, q, fixed, cheap.running, prices)))
-        history.append(judge.total(found[-1]))
+        candidates.append(_best(judge, trees, GrowingPair.behind(judge, trees, q, fixed, cheap.running, prices)))
+        history.append(judge.total(candidates[-1]))
         if history[-1] > min(history):
             break
-        pair, train = found[-1].pair, found[-1].train
-    return found, history
+        pair, train = candidates[-1].pair, candidates[-1].train
+    return candidates, history
 
 
 def _jointly(
@@ -79,28 +79,28 @@ def _jointly(
     """
     patience = _PATIENCE_OF_TURNS if q is None else 1
     q = judge.shares(cheap.candidate.pair, cheap.candidate.train) if q is None else q
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     history: list[float] = []
     for _ in track(range(MOST_TURNS), "Adapt", verbose=judge.settings.verbose):
         prices = gate_prices(judge, q).by_row()
         staying = prices.with_weight(judge.rows.weight * (1 - q))
-        found.append(_best(judge, trees, GrowingPair.begin(judge, trees, q, staying, prices)))
-        history.append(judge.total(found[-1]))
-        before, q = q, judge.shares(found[-1].pair, found[-1].train)
+        candidates.append(_best(judge, trees, GrowingPair.begin(judge, trees, q, staying, prices)))
+        history.append(judge.total(candidates[-1]))
+        before, q = q, judge.shares(candidates[-1].pair, candidates[-1].train)
         if converged(judge, before, q) or len(history) - 1 - int(np.argmin(history)) == patience:
             break
-    return found, q, history
+    return candidates, q, history
 
 
 def _best(judge: Judge, trees: AdaptTrees, growing: GrowingPair) -> Candidate:
     """Grow all rounds, and return the best candidate on the way."""
-    rounds, names, found = trees.n_estimators, judge.data.feature_names, []
+    rounds, names, candidates = trees.n_estimators, judge.data.feature_names, []
     checked = {max(1, int(rounds * share)) for share in _LOOKED_AT}
     for number in range(1, rounds + 1):
         idle = not growing.add_round()
         if number in checked or idle:
-            found.append(judge.candidate(growing.pair(names), *growing.scores(), growing.accounts()))
-            totals = [judge.total(one) for one in found]
+            candidates.append(judge.candidate(growing.pair(names), *growing.scores(), growing.accounts()))
+            totals = [judge.total(candidate) for candidate in candidates]
             if idle or len(totals) - 1 - int(np.argmin(totals)) >= _LOOKS:
                 break
-    return min(found, key=judge.total)
+    return min(candidates, key=judge.total)

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import entr
 
 from costframe.gates import Candidate, GatedPair, Scores
-from costframe.plugin import F8, exact_mean, exact_sum, price_set
-from costframe.trees import once_prices
+from costframe.plugin import F8, exact_sum
+from costframe.trees import OncePrices
 from costframe_adapt.cheap_model import boost_cheap
 from costframe_adapt.growing_pair import GrowingPair
 from costframe_adapt.judge import Judge
@@ -39,7 +39,7 @@ def boost_pair(judge: Judge, trees: AdaptTrees) -> tuple[Candidate, list[float]]
     q = judge.shares(pair, scores)
     while True:
         # One table of u_f: the first tree of either model that uses a feature buys it for both.
-        prices = once_prices(data.prices, judge.rows, tradeoff=tradeoff)
+        prices = OncePrices.of(data.prices, judge.rows, tradeoff=tradeoff)
         growing = GrowingPair.begin(judge, trees, q, prices, prices)
         for _ in range(trees.n_estimators):
             if not growing.add_round():
@@ -60,10 +60,10 @@ def converged(judge: Judge, before: F8, q: F8) -> bool:
 def _bound(judge: Judge, q: F8, train: Scores) -> float:
     """Return mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] on the training rows."""
     below, above = judge.losses(train)
-    return exact_mean((1 - q) * below + q * above - entr(q) - entr(1 - q), judge.rows.weight)
+    return judge.rows.mean((1 - q) * below + q * above - entr(q) - entr(1 - q))
 
 
 def _price_of(judge: Judge, pair: GatedPair) -> float:
     """Return tradeoff * the prices of all features and resources that a pair reads."""
     read = np.flatnonzero(np.diff(pair.bank.F.indptr))
-    return judge.settings.tradeoff * price_set(judge.data.prices, read)
+    return judge.settings.tradeoff * judge.data.prices.of_set(read)

@@ -9,22 +9,20 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.gates import Candidate, GatedPair, Scores
-from costframe.plugin import F8, PriceArrays, Rows, TrainingData, deal_folds, loss_for
+from costframe.plugin import F8, PriceArrays, Rows, Sampling, TrainingData, loss_for
 from costframe.trees import (
     AnnealedPath,
-    Annealer,
     Annealing,
     BinnedData,
     Ensemble,
     LazyPrices,
     Monitor,
-    Predicted,
+    OncePrices,
     Running,
     SplitPrices,
     Start,
     anneal,
     boost_at_prices,
-    once_prices,
     tree_grower,
 )
 from costframe_adapt.judge import Judge
@@ -51,7 +49,7 @@ def cheap_prices(trees: AdaptTrees, prices: PriceArrays, rows: Rows, tradeoff: f
     """Return the prices of a cheap model's trees, for the rows that it answers."""
     if trees.by_row:
         return LazyPrices(prices, tradeoff, len(rows), rows.uneven_weight)
-    return once_prices(prices, rows, tradeoff=tradeoff)
+    return OncePrices.of(prices, rows, tradeoff=tradeoff)
 
 
 @frozen(eq=False)
@@ -67,7 +65,7 @@ class CheapModel:
     def best(cls, judge: Judge, trees: AdaptTrees, given: Ensemble | None = None) -> Self:
         """Boost a model with early stopping on held-out rows; take the given one if it is better there."""
         boosted, n_rounds = boost_cheap(judge.data, judge.binned, trees, judge.settings.tradeoff, judge.held)
-        looks = [_evaluate(judge, one) for one in (boosted.prefix(n_rounds), given) if one is not None]
+        looks = [_evaluate(judge, model) for model in (boosted.prefix(n_rounds), given) if model is not None]
         ensemble, candidate, running = min(looks, key=lambda look: judge.total(look[1]))
         return cls(ensemble, candidate, running, _out_of_fold(judge, trees, candidate, len(ensemble.rounds)))
 
@@ -91,7 +89,7 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
     # No tree splits on a column without values.
     X = np.where(read, rows.X, np.nan)
     binned = judge.binned.mapper.transform(X, n_threads=trees.n_threads)
-    fold, found = deal_folds(rows, data, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
+    fold, out_of_fold = Sampling(data).folds(rows, _FOLDS)[1], np.empty((len(rows), loss.n_outputs))
     for number in range(_FOLDS):
         inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         some = len(inside) > 0
@@ -104,18 +102,18 @@ def _out_of_fold(judge: Judge, trees: AdaptTrees, model: Candidate, n_rounds: in
         rounds = evolve(trees, n_estimators=n_rounds if some else 0)
         ensemble, _ = boost_at_prices(few, loss, rounds, tree_grower(few, binned.take_rows(inside), trees), prices)
         scores = ensemble.finish(data.feature_names).decision_function(rows.X[outside])
-        found[outside] = scores.reshape(len(outside), loss.n_outputs)
-    return found
+        out_of_fold[outside] = scores.reshape(len(outside), loss.n_outputs)
+    return out_of_fold
 
 
-def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[[Predicted], float] | None) -> AnnealedPath:
+def anneal_cheap(judge: Judge, trees: AdaptTrees, score: Callable[..., float] | None) -> AnnealedPath:
     """Anneal trees from prices at which nothing is bought to almost none, measured on the held-out rows."""
     data, rows = judge.data, judge.rows
     return anneal(
         evolve(data, valid=judge.held),
         loss_for(data.n_classes),
         [Start(tree_grower(rows, judge.binned, trees), [cheap_prices(trees, data.prices, rows, 1.0)])],
-        Annealing(Annealer(trees.n_estimators, score)),
+        Annealing.of(trees.n_estimators, score),
         step=trees.learning_rate,
         n_threads=trees.n_threads,
     )

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.gates import GatedClassifier, default_tradeoffs
-from costframe.plugin import F8, DeferredPath, StageTree, TrainingData
-from costframe.trees import scorer
+from costframe import StageTree
+from costframe.gates import GatedClassifier
+from costframe.plugin import F8, DeferredPath, TrainingData
+from costframe.trees import Scorer
 from costframe_adapt.adapt import sweep_grid, train_adapt, train_without_gate
 from costframe_adapt.judge import Judge
 from costframe_adapt.settings import AdaptSettings, read_grid, read_settings
@@ -82,10 +83,10 @@ class AdaptClassifier(GatedClassifier):
     ) -> DeferredPath:  # fmt: skip
         settings = self._settings(data, grid=True)
         levels, shares = read_grid(self, settings, tradeoffs, full_shares)
-        score = scorer(scoring)
-        judge = Judge.of(data, self._find(data, settings.n_threads, proba), settings)
+        score = Scorer.of(scoring)
+        judge = self._judge(data, settings, proba)
         if levels is None:
-            levels = default_tradeoffs(judge.held, judge.expensive.held, data.prices)
+            levels = judge.expensive.held.default_tradeoffs(judge.held, data.prices)
         path = sweep_grid(judge, levels, shares, score, progress)
         self.n_iter_, self.objective_ = 0, np.zeros(0)
         return path
@@ -96,9 +97,12 @@ class AdaptClassifier(GatedClassifier):
             self.expensive_, self.n_iter_, self.objective_ = None, 0, np.zeros(0)
             self.__dict__.pop("expensive_predictor_", None)  # of an earlier fit
             return train_without_gate(data, settings)
-        tree, objective = train_adapt(Judge.of(data, self._find(data, settings.n_threads, proba), settings))
+        tree, objective = train_adapt(self._judge(data, settings, proba))
         self.n_iter_, self.objective_ = len(objective), np.array(objective)
         return tree
+
+    def _judge(self, data: TrainingData, settings: AdaptSettings, proba: F8 | None) -> Judge:
+        return Judge.of(self._hold_out(data, settings.n_threads, proba, paper=settings.paper), settings)
 
     def _settings(self, data: TrainingData, *, grid: bool = False) -> AdaptSettings:
         self._check_expensive(data)

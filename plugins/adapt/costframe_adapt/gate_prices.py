@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from attrs import frozen
 
-from costframe.plugin import B1, F8, PriceArrays, Rows, WeakLearnerBank, exact_sum, price_rows, to_grid
-from costframe.trees import LazyPrices, OncePrices, in_loss, once_prices
+from costframe import WeakLearnerBank
+from costframe.plugin import B1, F8, PriceArrays, Rows, exact_sum, to_grid
+from costframe.trees import LazyPrices, OncePrices
 from costframe_adapt.judge import Judge
+
+_MOST = 1e300  # a higher price buys nothing either, and sums of a few stay finite
 
 
 def gate_prices(judge: Judge, q: F8) -> GatePrices:
@@ -30,17 +33,17 @@ class GatePrices:
         """Return row-by-row prices."""
         prices, rows = self.prices, self.rows
         full = prices.cost.sum() + prices.resource_cost.sum()
-        anyway = price_rows(prices, self.read) / full if full > 0 else np.zeros(len(rows))
+        anyway = prices.of_rows(self.read) / full if full > 0 else np.zeros(len(rows))
         pays = rows.weight * (1 - (1 - self.stays) * anyway)
         return LazyPrices(prices, self.tradeoff, len(rows), pays)
 
     def by_row_after(self, cheap: WeakLearnerBank) -> LazyPrices:
         """Return row-by-row prices after the features on each row's ways through the cheap model's trees."""
-        found, everyone = self.by_row(), np.arange(len(self.rows), dtype=np.int32)
+        split_prices, everyone = self.by_row(), np.arange(len(self.rows), dtype=np.int32)
         leaves = cheap.leaves(self.rows.X)
         for tree in range(len(cheap)):
-            found.charge_leaves(cheap.trees.restrict([tree]), np.ascontiguousarray(leaves[:, tree]), everyone)
-        return found
+            split_prices.charge_leaves(cheap.trees.restrict([tree]), np.ascontiguousarray(leaves[:, tree]), everyone)
+        return split_prices
 
     def once_after(self, cheap: WeakLearnerBank) -> OncePrices:
         """Return prices paid once; only rows that go on pay for features of the cheap model."""
@@ -50,12 +53,12 @@ class GatePrices:
         all_going = exact_sum(going)
         features = all_going - going @ self.read
         resources = all_going - going @ self._resources_read
-        found = once_prices(prices, self.rows, tradeoff=self.tradeoff)
+        found = OncePrices.of(prices, self.rows, tradeoff=self.tradeoff)
         bought = np.diff(cheap.F.indptr) > 0
         needed = prices.direct_needs.of_set(np.flatnonzero(bought))
-        own = in_loss(1.0, (stays + features) * prices.cost) + prices.once
+        own = np.minimum((stays + features) * prices.cost, _MOST) + prices.once
         found.feature_price = np.where(bought, features * prices.cost, own)
-        own = in_loss(1.0, (stays + resources) * prices.resource_cost)
+        own = np.minimum((stays + resources) * prices.resource_cost, _MOST)
         found.resource_price = np.where(needed, resources * prices.resource_cost, own)
         found.mark_paid(bought & (features * prices.cost == 0), needed & (resources * prices.resource_cost == 0))
         return found

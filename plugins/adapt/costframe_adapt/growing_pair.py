@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from costframe.gates import GatedPair, Scores
-from costframe.plugin import F8, Account, RowLoss, Rows, exact_mean, loss_for
+from costframe.plugin import F8, Account, PointwiseLoss, Rows, loss_for
 from costframe.trees import Boosted, BoostingRun, Ensemble, EnsembleRun, NoPrices, Running, SplitPrices, tree_grower
 from costframe_adapt.judge import Judge
 from costframe_adapt.settings import AdaptTrees
@@ -30,8 +30,8 @@ class GateLoss:
 
     def mean(self, y: ArrayLike, scores: F8, weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the cross-entropy."""
-        lost = np.logaddexp(0.0, scores[:, 0]) - np.asarray(y, np.float64) * scores[:, 0]
-        return float(np.average(lost, weights=None if weight is None else np.asarray(weight, np.float64)))
+        losses = np.logaddexp(0.0, scores[:, 0]) - np.asarray(y, np.float64) * scores[:, 0]
+        return float(np.average(losses, weights=None if weight is None else np.asarray(weight, np.float64)))
 
 
 @define(eq=False)
@@ -87,7 +87,7 @@ class GrowingPair:
 def _gate_run(judge: Judge, trees: AdaptTrees, q: F8, prices: SplitPrices) -> EnsembleRun:
     """Begin a gate at the log odds of the mean of q."""
     rows = judge.rows
-    share = exact_mean(q, rows.weight)
+    share = rows.mean(q)
     start = np.array([np.log(share) - np.log1p(-share)])
     boosted = Boosted(Ensemble(start, trees.learning_rate, "sigmoid"), np.tile(start, (len(rows), 1)))
     return _run(judge, trees, evolve(rows, y=q), GateLoss(), boosted, prices)
@@ -97,7 +97,7 @@ def _run(
     judge: Judge,
     trees: AdaptTrees,
     rows: Rows,
-    loss: RowLoss,
+    loss: PointwiseLoss | GateLoss,
     boosted: Boosted,
     prices: SplitPrices,
     running: Running | None = None,

@@ -8,23 +8,12 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
-from costframe.adoption import FittedModel
-from costframe.gates import (
-    CHEAP,
-    EXPENSIVE,
-    SURE,
-    Candidate,
-    ExpensiveModel,
-    GateCurve,
-    GatedPair,
-    Scores,
-    hold_out,
-    stack,
-)
-from costframe.plugin import F8, Account, Rows, TrainingData, exact_mean, exact_sum, log_losses
-from costframe.trees import BinnedData, bin_rows
+from costframe.gates import Candidate, ExpensiveModel, GateCurve, GatedPair, Scores
+from costframe.plugin import F8, Account, Rows, TrainingData, exact_sum, loss_for
+from costframe.trees import BinnedData
 from costframe_adapt.settings import AdaptSettings
 
+SURE = 1e-6  # shares are clipped to [SURE, 1 - SURE], as the authors do
 _FARTHEST = 2.0**11  # largest b of the search: far above any difference of losses
 _HALVINGS = 200  # enough for all digits of a double
 _UNITS = 2.0**60  # of a mean share
@@ -42,10 +31,10 @@ class Judge:
     record: Callable[[Candidate], None] | None = None  # called with every candidate
 
     @classmethod
-    def of(cls, data: TrainingData, fitted: FittedModel, settings: AdaptSettings) -> Judge:
-        """Hold out rows if there are no validation rows; see `hold_out`."""
-        data, held, expensive = hold_out(data, fitted, settings.n_threads, paper=settings.paper)
-        bins = bin_rows(data.train, settings.binning, data.categorical) if settings.trees else None
+    def of(cls, parts: tuple[TrainingData, Rows, ExpensiveModel], settings: AdaptSettings) -> Judge:
+        """Take the rows to train on, the held-out rows and the expensive model on both."""
+        data, held, expensive = parts
+        bins = BinnedData.of(data.train, settings.binning, data.categorical) if settings.trees else None
         return cls(data, held, expensive, bins, settings)
 
     @property
@@ -61,7 +50,7 @@ class Judge:
 
     def behind(self, best: Candidate) -> Judge:
         """Put a candidate in front of the expensive model, for the next stage in front of both."""
-        return evolve(self, expensive=stack(best, self.expensive, self.data, self.held, self.settings.n_threads))
+        return evolve(self, expensive=self.expensive.behind(best, self.data, self.held, self.settings.n_threads))
 
     def candidate(
         self, pair: GatedPair, train: Scores, held: Scores, accounts: tuple[Account, Account] | None = None
@@ -73,17 +62,17 @@ class Judge:
         settings, rows = self.settings, self.held
         if accounts is None:
             accounts = self._accounts(pair, rows)
-        cheap_loss = log_losses(held.cheap, rows.y)
+        cheap_loss = loss_for(self.data.n_classes).by_row(rows.y, held.cheap)
         curve = GateCurve.of(held.gate, cheap_loss, self.expensive.held, accounts, rows, self.data.prices)
         if settings.paper:
-            one_way = EXPENSIVE if pair.gate_intercept > 0 else CHEAP
+            one_way = "expensive" if pair.gate_intercept > 0 else "cheap"
             point = curve.at(0.0) if pair.has_gate else curve.without_gate(one_way)
         else:
             point = curve.best(settings.tradeoff, settings.full_share)
-        found = Candidate(pair, train, held, accounts, curve, point)
+        candidate = Candidate(pair, train, held, accounts, curve, point)
         if self.record is not None:
-            self.record(found)
-        return found
+            self.record(candidate)
+        return candidate
 
     def total(self, candidate: Candidate) -> float:
         """Return loss + tradeoff * cost of a candidate on the held-out rows."""
@@ -98,7 +87,7 @@ class Judge:
 
     def losses(self, train: Scores) -> tuple[F8, F8]:
         """Return the paper's A and B of the training rows: float64 (n,) each."""
-        below = log_losses(train.cheap, self.rows.y) + np.logaddexp(0.0, train.gate)
+        below = loss_for(self.data.n_classes).by_row(self.rows.y, train.cheap) + np.logaddexp(0.0, train.gate)
         return below, self.expensive.train.loss + np.logaddexp(0.0, -train.gate)
 
     def _extra_cost(self, pair: GatedPair) -> F8:
@@ -157,5 +146,5 @@ def solve_shares(cheap: F8, full: F8, weight: F8, full_share: float | None) -> F
             break
         low, high = (middle, high) if mean_at(middle) > full_share else (low, middle)
     q = q_at(high)
-    mean = exact_mean(q, weight)
+    mean = exact_sum(q * weight) / exact_sum(weight)
     return q * (full_share / mean) if mean > full_share else q  # clipped shares cannot meet a limit below SURE

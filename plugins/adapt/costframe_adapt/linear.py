@@ -11,10 +11,13 @@ from collections.abc import Callable
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.gates import REFIT, SURE, TIGHT, TURN, Effort, GroupNorms, Scores, Standardized, minimize, scores_of
+from costframe.gates import Effort, GroupNorms, Scores, Standardized
 from costframe.plugin import F8, I8, DataError, PricedGroups
+from costframe_adapt.judge import SURE
 from costframe_adapt.linear_objective import GateProblem, LinearObjective
 
+_TURN = Effort(8, 500, 1e-4, 1e-7)
+_REFIT = 1e-3  # ridge that takes the place of the penalty
 _ACCURACY = 1e-5
 _SHARES = 1e-4
 
@@ -38,20 +41,20 @@ class LinearPair:
 
     def scores(self, H: F8) -> Scores:
         """Return the scores of rows with columns H, (n, C)."""
-        gate, *cheap = scores_of(H, self.weights)
+        gate, *cheap = LinearObjective.scores_of(H, self.weights)
         return Scores(np.stack(cheap, axis=1), gate)
 
 
-def alternate(objective: LinearObjective, pair: LinearPair, most: int, effort: Effort = TURN) -> LinearPair:
+def alternate(objective: LinearObjective, pair: LinearPair, most: int, effort: Effort = _TURN) -> LinearPair:
     """Alternate until accuracy changes by less than 1e-5 and q by less than 1e-4 per row, or for `most` rounds."""
     weights, q, bounds, converged = pair.weights, pair.q, pair.bounds.tolist(), False
-    scores = scores_of(objective.columns, weights)
+    scores = objective.scores_of(objective.columns, weights)
     accuracy = objective.accuracy(scores)
     for _ in range(most):
         before, q = q, objective.solve_shares(scores)
         step = evolve(objective, q=q)
-        weights = minimize(step, weights, effort)
-        scores = scores_of(objective.columns, weights)
+        weights = step.minimize(weights, effort)
+        scores = objective.scores_of(objective.columns, weights)
         known, accuracy = accuracy, objective.accuracy(scores)
         bounds.append(step.bound(weights, scores))
         converged = abs(accuracy - known) < _ACCURACY and objective.problem.mean(np.abs(q - before)) < _SHARES
@@ -63,8 +66,8 @@ def alternate(objective: LinearObjective, pair: LinearPair, most: int, effort: E
 def finish(objective: LinearObjective, pair: LinearPair) -> LinearPair:
     """Minimize both models for the last q to full precision, and append the bound."""
     step = evolve(objective, q=pair.q)
-    weights = minimize(step, pair.weights, TIGHT)
-    bound = step.bound(weights, scores_of(objective.columns, weights))
+    weights = step.minimize(pair.weights)
+    bound = step.bound(weights, objective.scores_of(objective.columns, weights))
     return evolve(pair, weights=weights, bounds=np.append(pair.bounds[:-1], bound))
 
 
@@ -105,7 +108,7 @@ def fit_pair(
     weights = nothing if start is None else columns.weights(start.weights)
     if start is None or not (objective.gated and (start.q > 0).any()):
         weights[0] = 0.0
-        weights = minimize(evolve(objective, problem=evolve(problem, full_share=0.0)), weights, TURN)
+        weights = evolve(objective, problem=evolve(problem, full_share=0.0)).minimize(weights, _TURN)
         if objective.gated and choose_start is not None and start is None:
             weights = choose_start(objective, weights)
     pair = finish(objective, alternate(objective, LinearPair(weights, np.zeros(len(H))), max_rounds))
@@ -122,16 +125,16 @@ def refit_pair(H: F8, problem: GateProblem, pair: LinearPair) -> LinearPair:
     pair : LinearPair
         A solution for these rows.
     """
-    kept, few = np.append(pair.used, H.shape[1]), H[:, pair.used]
+    used, few = np.append(pair.used, H.shape[1]), H[:, pair.used]
     problem = evolve(problem, full_share=None if (pair.q > 0).any() else 0.0)
     columns = Standardized.of(few, problem.weight)
-    objective = LinearObjective(columns.columns(few), problem, GroupNorms.none(len(columns.chosen)), pair.q, REFIT)
-    weights = columns.weights(pair.weights[:, kept])
+    objective = LinearObjective(columns.columns(few), problem, GroupNorms.none(len(columns.chosen)), pair.q, _REFIT)
+    weights = columns.weights(pair.weights[:, used])
     if not objective.gated:
         weights[0] = 0.0
-    refitted = evolve(pair, weights=minimize(objective, weights))
+    refitted = evolve(pair, weights=objective.minimize(weights))
     spread = np.zeros_like(pair.weights)
-    spread[:, kept] = _in_units(refitted, columns, objective, few.shape[1]).weights
+    spread[:, used] = _in_units(refitted, columns, objective, few.shape[1]).weights
     return evolve(pair, weights=spread)
 
 

@@ -7,9 +7,11 @@ from attrs import frozen
 from numpy.typing import NDArray
 from scipy.special import entr, expit
 
-from costframe.gates import RIDGE, GroupNorms, penalty_of
-from costframe.plugin import F8, I8, Rows, hash_rows, log_loss_slopes, log_losses, sum_over_rows
+from costframe.gates import GroupNorms, PenalizedObjective
+from costframe.plugin import F8, I8, Rows, hash_rows, log_loss_slopes, loss_for, sum_over_rows
 from costframe_adapt.judge import solve_shares
+
+_RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
 
 
 @frozen(eq=False)
@@ -36,21 +38,25 @@ class GateProblem:
         """K."""
         return 1 if self.n_classes == 2 else self.n_classes
 
+    def losses(self, scores: F8) -> F8:
+        """Return the loss of f1 in each row, float64 (n,), for its scores (n, K)."""
+        return loss_for(self.n_classes).by_row(self.y, scores)
+
     def mean(self, values: F8) -> float:
         """Return the weighted mean of values, (n,)."""
         return float(sum_over_rows(values[:, np.newaxis], self.weight)[0]) / len(self.weight)
 
 
 @frozen(eq=False)
-class LinearObjective:
+class LinearObjective(PenalizedObjective):
     """A problem with its columns and shares q. Weights are (1 + K, C + 1): the gate's, then f1's; intercepts last."""
 
     columns: F8  # (n, C): of mean zero and variance one
     problem: GateProblem
     norms: GroupNorms
     q: F8  # (n,): shares of f0
-    # the objective has half of it times the sum of squares of all weights; for intercepts at most RIDGE
-    ridge: float = RIDGE
+    # the objective has half of it times the sum of squares of all weights; for intercepts at most _RIDGE
+    ridge: float = _RIDGE
 
     @property
     def gated(self) -> bool:
@@ -60,17 +66,17 @@ class LinearObjective:
     @property
     def ridges(self) -> F8:
         """The ridge of each weight: float64 (C + 1,)."""
-        return np.append(np.full(self.columns.shape[1], self.ridge), RIDGE)
+        return np.append(np.full(self.columns.shape[1], self.ridge), _RIDGE)
 
     def solve_shares(self, scores: F8) -> F8:
         """Solve (OPT1) for scores of the gate and f1, float64 (1 + K, n)."""
-        below = log_losses(scores[1:].T, self.problem.y) + np.logaddexp(0.0, scores[0])
+        below = self.problem.losses(scores[1:].T) + np.logaddexp(0.0, scores[0])
         above = self.problem.loss0 + np.logaddexp(0.0, -scores[0])
         return solve_shares(below, above, self.problem.weight, self.problem.full_share)
 
     def smooth(self, scores: F8) -> float:
         """Return the objective of (OPT2) without the norms."""
-        losses = (1 - self.q) * log_losses(scores[1:].T, self.problem.y)
+        losses = (1 - self.q) * self.problem.losses(scores[1:].T)
         if self.gated:
             losses += (1 - self.q) * np.logaddexp(0.0, scores[0]) + self.q * np.logaddexp(0.0, -scores[0])
         return self.problem.mean(losses)
@@ -78,7 +84,7 @@ class LinearObjective:
     def bound(self, weights: F8, scores: F8) -> float:
         """Return mean_i [(1 - q_i) A_i + q_i B_i - H(q_i)] + penalty."""
         fixed = self.q * self.problem.loss0 - entr(self.q) - entr(1 - self.q)
-        return self.smooth(scores) + self.problem.mean(fixed) + penalty_of(self, weights)
+        return self.smooth(scores) + self.problem.mean(fixed) + self.penalty(weights)
 
     def slopes(self, scores: F8) -> tuple[F8, F8]:
         """Return the derivatives of the smooth part by each score, and curvatures: float64 (1 + K, n) each."""
@@ -87,8 +93,8 @@ class LinearObjective:
         if self.gated:
             gate = expit(scores[0])
             slope[0], curvature[0] = share * (gate - self.q), share * gate * (1 - gate)
-        kept = share * (1 - self.q)
-        slope[1:], curvature[1:] = (kept * part for part in log_loss_slopes(self.problem.y, scores[1:]))
+        staying = share * (1 - self.q)
+        slope[1:], curvature[1:] = (staying * part for part in log_loss_slopes(self.problem.y, scores[1:]))
         return slope, curvature
 
     def accuracy(self, scores: F8) -> float:

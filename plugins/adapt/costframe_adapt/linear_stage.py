@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve, frozen
 
+from costframe import StageTree, WeakLearnerBank
 from costframe.gates import Candidate, GatedPair
-from costframe.plugin import F8, PricedGroups, StageTree, TrainingData, WeakLearnerBank
-from costframe.stagewise import find_bank, outputs_on
+from costframe.plugin import F8, PricedGroups, TrainingData
+from costframe.stagewise import BankRows, find_bank
 from costframe_adapt.judge import Judge
 from costframe_adapt.linear import LinearPair, fit_pair, refit_pair
 from costframe_adapt.linear_objective import GateProblem
@@ -37,7 +38,7 @@ class JudgedColumns:
         """Read the columns."""
         settings, data = judge.settings, judge.data
         bank, H, priced = _read(data, settings.n_threads)
-        held = outputs_on(bank, judge.held.X, settings.n_threads).dense
+        held = BankRows.outputs_of(bank, judge.held.X, settings.n_threads).dense
         problem = GateProblem.of(judge.rows, data.n_classes, judge.expensive.train.loss, settings.full_share)
         return cls(judge, bank, H, held, problem, priced)
 
@@ -75,22 +76,22 @@ def fit_linear_stage(
         All candidates; the solution at the tradeoff for each limit; the bound of the first after each round.
     """
     settings, columns = judge.settings, JudgedColumns.of(judge)
-    own = settings.full_share
+    asked = settings.full_share
     if settings.paper:
-        pair = columns.fit(own, 1.0, _ROUNDS, starts=False, start=None)
+        pair = columns.fit(asked, 1.0, _ROUNDS, starts=False, start=None)
         return [columns.evaluate(pair)], (), pair.bounds.tolist()
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     solutions: list[LinearPair] = []
-    shares = (None, *_LIMITS) if own is None else (own,)
+    shares = (None, *_LIMITS) if asked is None else (asked,)
     for share, start in zip(shares, warm or [None] * len(shares), strict=True):
-        rounds = _ROUNDS if share == own else _ROUNDS_TRIED
+        rounds = _ROUNDS if share == asked else _ROUNDS_TRIED
         pair = columns.fit(share, 1.0, rounds, starts=True, start=start)
         solutions.append(pair)
-        for penalty in PENALTIES if share == own else PENALTIES[:1]:
+        for penalty in PENALTIES if share == asked else PENALTIES[:1]:
             if penalty != 1:
                 pair = columns.fit(share, penalty, rounds, starts=True, start=pair)
-            found += [columns.evaluate(pair), columns.evaluate(refit_pair(columns.H, columns.problem, pair))]
-    return found, tuple(solutions), solutions[0].bounds.tolist()
+            candidates += [columns.evaluate(pair), columns.evaluate(refit_pair(columns.H, columns.problem, pair))]
+    return candidates, tuple(solutions), solutions[0].bounds.tolist()
 
 
 def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree:
@@ -104,7 +105,7 @@ def train_linear_alone(data: TrainingData, settings: AdaptSettings) -> StageTree
 def _read(data: TrainingData, n_threads: int) -> tuple[WeakLearnerBank, F8, PricedGroups]:
     """Return all columns as a bank, their values in the training rows, float64 (n, C), and their prices."""
     bank = find_bank("columns", data, {})
-    H = outputs_on(bank, data.train.X, n_threads).dense
+    H = BankRows.outputs_of(bank, data.train.X, n_threads).dense
     return bank, H, PricedGroups.of_bank(bank, data.costs.select(bank.feature_names), n_rows=data.train.total_weight)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve
 
-from costframe.gates import ROUGH, minimize
+from costframe.gates import Effort
 from costframe.plugin import F8, draw_rows, hash_rows
 from costframe_adapt.linear import LinearPair, alternate
 from costframe_adapt.linear_objective import LinearObjective
 
+_ROUGH = Effort(3, 60, 1e-2, 1e-6)
 _ROWS = 2000  # on which starts are compared
 _PROMISING = 8  # starts that get more than one round
 _ROUNDS_OF_STARTS = 2  # of each of them before the worse half is dropped
@@ -49,8 +50,8 @@ def best_start(objective: LinearObjective, plain: F8) -> F8:
         for values in (column, -column)
     ]
     begun = [LinearPair(plain, np.zeros(len(sample.columns)))]
-    begun += [LinearPair(minimize(evolve(sample, q=q), plain, ROUGH), q) for q in extremes]
-    tried = _lowest([alternate(sample, pair, 1, ROUGH) for pair in begun], _PROMISING)
+    begun += [LinearPair(evolve(sample, q=q).minimize(plain, _ROUGH), q) for q in extremes]
+    tried = _lowest([alternate(sample, pair, 1, _ROUGH) for pair in begun], _PROMISING)
     while len(tried) > 1:
         tried = [pair if pair.converged else alternate(sample, pair, _ROUNDS_OF_STARTS) for pair in tried]
         tried = _lowest(tried, len(tried) // 2)

@@ -1,8 +1,8 @@
 """Fixtures that tests of Adapt share."""
 
 import pytest
+from few_rounds import ask_in_two_folds
 
-from costframe.adoption.given import model as given_model
 from costframe_adapt import boosted_stage, boosting, linear_stage
 
 
@@ -14,5 +14,5 @@ def few_rounds():
             patch.setattr(module, "MOST_TURNS", 2)
         patch.setattr(linear_stage, "_ROUNDS", 4)
         patch.setattr(linear_stage, "_ROUNDS_TRIED", 2)
-        patch.setattr(given_model, "FOLDS", 2)
+        ask_in_two_folds(patch)
         yield

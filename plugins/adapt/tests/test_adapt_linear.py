@@ -10,8 +10,8 @@ from naive_adapt_linear import parts, priced, some_groups
 from scipy.special import expit, logit
 
 from costframe.engine import MOST_PASSES, minimize_quadratic, shrink
-from costframe.gates import SURE, GroupNorms
-from costframe_adapt.judge import solve_shares
+from costframe.gates import GroupNorms
+from costframe_adapt.judge import SURE, solve_shares
 from costframe_adapt.linear import fit_pair, refit_pair
 from costframe_adapt.linear_objective import GateProblem
 from costframe_adapt.linear_starts import best_start

@@ -4,7 +4,7 @@ import pytest
 from few_rounds import few_rounds
 from kit_cases import parametrize_laws
 
-from costframe.testing.check import checks
+from costframe.testing import checks
 
 QUICK = {"n_estimators": 8}
 LINEAR = {"variant": "lin", "n_estimators": None}

@@ -30,8 +30,7 @@ from sklearn.svm import SVC
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.adoption.given.model import PrefittedWarning
-from costframe.core.errors import StorageError
+from costframe.errors import PrefittedWarning, StorageError
 from costframe.plugin import ParameterError
 from costframe_adapt import AdaptClassifier
 

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 import costframe as cf
-from costframe.gates import CHEAP, EXPENSIVE, SURE, GateCurve, GatedPair
+from costframe.gates import GateCurve, GatedPair
 from costframe.gates.curve import BOTH, ModelOutputs
 from costframe.plugin import Account, Rows
-from costframe.testing.strategies import cost_models, feature_names, stage_trees, tree_tables
+from costframe.testing import strategies
 from costframe_adapt import AdaptClassifier
 from costframe_adapt.growing_pair import GateLoss
+from costframe_adapt.judge import SURE
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 
@@ -22,9 +23,9 @@ pytestmark = pytest.mark.usefixtures("few_rounds")
 @st.composite
 def fronts(draw):
     """Draw a gate and a cheap model over trees, what stands behind them, prices, rows, losses and weights."""
-    names = draw(feature_names(4))
+    names = draw(strategies.feature_names(4))
     d, n_outputs = len(names), draw(st.sampled_from((1, 3)))
-    bank = cf.WeakLearnerBank.from_trees(draw(tree_tables(d, widths=(1,))), names)
+    bank = cf.WeakLearnerBank.from_trees(draw(strategies.tree_tables(d, widths=(1,))), names)
     size = st.sampled_from((0.0, 1.0, -0.5, 2.0))
     T = len(bank)
     gate = np.array(draw(st.lists(size, min_size=T, max_size=T)), float)
@@ -32,13 +33,20 @@ def fronts(draw):
     if draw(st.booleans()):  # a tree of boosting is either's
         cheap[gate != 0] = 0
     front = GatedPair(bank, cheap, np.zeros(n_outputs), gate, draw(size))
-    trees = cf.WeakLearnerBank.from_trees(draw(tree_tables(d, widths=(1, 2))), names)
-    full = draw(stage_trees(trees, 2, n_outputs).filter(lambda tree: "ranked" not in tree.links))
+    trees = cf.WeakLearnerBank.from_trees(draw(strategies.tree_tables(d, widths=(1, 2))), names)
+    full = draw(strategies.stage_trees(trees, 2, n_outputs).filter(lambda tree: "ranked" not in tree.links))
     n = draw(st.integers(1, 7))
     values = st.sampled_from((-1.0, 0.0, 0.5, 1.0, 2.0, 1e300, np.nan, np.inf))
     X = np.array(draw(st.lists(st.lists(values, min_size=d, max_size=d), min_size=n, max_size=n)))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
-    return front, full, draw(cost_models(names)), X, rng.exponential(size=(2, n)), rng.choice([0.5, 1.0, 3.0], n)
+    return (
+        front,
+        full,
+        draw(strategies.cost_models(names)),
+        X,
+        rng.exponential(size=(2, n)),
+        rng.choice([0.5, 1.0, 3.0], n),
+    )
 
 
 def curve_of(front, full, costs, X, losses, weight):
@@ -75,12 +83,12 @@ def test_both_sides_of_a_gate_cost_what_the_composite_does(case, place):
         np.testing.assert_array_equal(both.acquired, composed.acquired)
         np.testing.assert_allclose(both.cost(prices), composed.cost(prices), rtol=1e-9, atol=1e-6)
         np.testing.assert_allclose(both.batch(prices), composed.batch(prices), rtol=1e-9)
-    for kind, alone in ((CHEAP, front.cheap_tree()), (EXPENSIVE, full)):
+    for kind, alone in (("cheap", front.cheap_tree()), ("expensive", full)):
         one, report = curve.without_gate(kind), alone.cost(X, costs, sample_weight=weight)
         assert one.cost == close(report.mean)
-        assert one.loss == pytest.approx(np.average(losses[int(kind == EXPENSIVE)], weights=weight))
+        assert one.loss == pytest.approx(np.average(losses[int(kind == "expensive")], weights=weight))
         assert one.batch == close(float(weight @ report.acquired @ prices.once) / weight.sum() ** 2)
-        assert curve.goes_on(one).all() == (kind == EXPENSIVE)
+        assert curve.goes_on(one).all() == (kind == "expensive")
 
 
 @settings(max_examples=30)
@@ -96,14 +104,14 @@ def test_the_best_place_is_the_best_of_all_and_a_grid_looks_at_those_that_meet_t
             return False
         return full_share is None or going <= full_share + 1e-12
 
-    every = [curve.at(score) for score in scores] + [curve.without_gate(CHEAP), curve.without_gate(EXPENSIVE)]
+    every = [curve.at(score) for score in scores] + [curve.without_gate("cheap"), curve.without_gate("expensive")]
     assert allowed(best)
     least = min(point.total(tradeoff) for point in every if allowed(point))
     assert best.total(tradeoff) == pytest.approx(least, rel=1e-9, abs=1e-9)
     if tradeoff < 1e300:  # also where a gate of few distinct scores can send on many rows or none
         places = list(curve.points(best, tradeoff, full_share))
-        assert CHEAP in [point.kind for point in places]
-        assert EXPENSIVE not in [point.kind for point in places]
+        assert "cheap" in [point.kind for point in places]
+        assert "expensive" not in [point.kind for point in places]
         assert all(full_share is None or share @ curve.goes_on(each) <= full_share + 1e-12 for each in places)
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from adapt_cases import EVERY_PRICE, FEATURES, LINEAR, QUICK, expensive, table
+from score_cases import score_named
 from sklearn.linear_model import LogisticRegression
 
 from costframe import CostframeError
-from costframe.plugin import score_named
 from costframe_adapt import AdaptClassifier
 
 pytestmark = pytest.mark.usefixtures("few_rounds")

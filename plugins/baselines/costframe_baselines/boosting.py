@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field
 
+from costframe import Predictor
 from costframe.plugin import (
     I8,
     CostAwareClassifier,
@@ -15,23 +16,21 @@ from costframe.plugin import (
     Loss,
     ParameterError,
     PathPoint,
-    Predictor,
     PriceArrays,
     Rows,
     TrainingData,
     check_choice,
-    dominated_duplicates,
 )
 from costframe.trees import (
     AnnealedPath,
     Annealing,
+    BinnedData,
     BoostedEstimator,
     BoostedRanker,
     Ensemble,
     NoPrices,
     Running,
     TreeSettings,
-    bin_rows,
     boost_at_prices,
     tree_grower,
 )
@@ -89,14 +88,14 @@ class PlainBoosting(BoostedEstimator):
         ]
         best = min(points, key=lambda point: (point.objective(tradeoff), point.n_rounds))
         self.n_iter_ = best.n_rounds
-        kept: Ensemble = grown[best.key]
-        return kept.finish(data.feature_names, best.n_rounds)
+        best_ensemble: Ensemble = grown[best.key]
+        return best_ensemble.finish(data.feature_names, best.n_rounds)
 
     def _grow(self, data: TrainingData, settings: TreeSettings) -> Ensemble:
         """Boost trees, with validation rows up to the best round by `scoring`, the loss by default."""
         loss = self._loss(data)
         monitor = self._monitor(data, loss, settings, tradeoff=0.0)
-        grow = tree_grower(data.train, bin_rows(data.train, settings, data.categorical), settings)
+        grow = tree_grower(data.train, BinnedData.of(data.train, settings, data.categorical), settings)
         ensemble, best = boost_at_prices(data.train, loss, settings, grow, NoPrices(), monitor=monitor)
         return ensemble.prefix(best)
 
@@ -202,4 +201,4 @@ class AffordableRanker(BoostedRanker, _Affordable):
 
 def _worth_reading(data: TrainingData) -> I8:
     """Return the columns without copies of others at higher prices."""
-    return np.flatnonzero(~dominated_duplicates(data.train.X, data.prices))
+    return np.flatnonzero(~data.dominated_duplicates())

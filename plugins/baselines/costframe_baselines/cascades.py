@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 
-from costframe.plugin import F8, ParameterError, StageTree, TrainingData, check_number, resolve, shown, split_off
-from costframe.stagewise import USUAL_RIDGE, GradedRanker, OverBank, TwoClassesOnly, blas_for
+from costframe import StageTree
+from costframe.plugin import F8, ParameterError, Sampling, TrainingData, check_number, resolve, shown
+from costframe.stagewise import GradedRanker, OverBank, TwoClassesOnly, blas_for
 from costframe_baselines.price_cascade import PriceCascade, train_by_price
 
 
@@ -26,11 +27,11 @@ class _PriceCascade(OverBank):
             raise ParameterError("n_stages: has no effect with bounds, which give a stage each")
         settings = PriceCascade(
             expected_cost=self._soft,
-            ridge=resolve("ridge", self.ridge, USUAL_RIDGE, strict=True),
+            ridge=resolve("ridge", self.ridge, 0.01, strict=True),
             n_stages=resolve("n_stages", self.n_stages, 5, low=1, whole=True, high=1000),
             bounds=None if self.bounds is None else _check_bounds(self.bounds),
         )
-        data, held_out = split_off(data)
+        data, held_out = Sampling(data).split_off()
         task = self._task(data)
         with blas_for(len(data.train), int(task.bank.widths.sum())):
             return train_by_price(task, held_out, settings)
@@ -116,12 +117,12 @@ class AndOrRanker(_Ranker):
 def _check_bounds(bounds: Any) -> tuple[float, ...]:
     """Return ascending bounds; refuse others."""
     try:
-        found = tuple(check_number("bounds", bound) for bound in bounds)
+        numbers = tuple(check_number("bounds", bound) for bound in bounds)
     except TypeError:
         raise ParameterError(f"bounds: expected ascending prices, got {shown(bounds)}") from None
-    if not found or any(low >= high for low, high in pairwise(found)):
+    if not numbers or any(low >= high for low, high in pairwise(numbers)):
         raise ParameterError(f"bounds: expected ascending prices, got {shown(bounds)}")
-    return found
+    return numbers
 
 
 def _upper_grade(grades: F8) -> float | None:

@@ -4,29 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from attrs import define
 
-from costframe.plugin import (
-    B1,
-    F8,
-    I8,
-    CostModel,
-    FallbackRows,
-    Gains,
-    Predictor,
-    PriceArrays,
-    Route,
-    Stage,
-    StageStepper,
-    StageTree,
-    Terms,
-    apply_link,
-    gains_of_answers,
-    mean_outputs,
-    squeeze,
-)
+from costframe import Answer, CostModel, Predictor, Route, StageTree
+from costframe.plugin import B1, F8, I8, FallbackRows, PriceArrays, Terms, apply_link, gains_of_answers, squeeze
 from costframe_baselines.exits import EVERY_ROW, ExitPredictor
 
 
@@ -51,8 +35,8 @@ class ConfidenceExits(ExitPredictor):
 
     def thresholds(self, scores: F8) -> F8:
         """Return the confidences of all rows at exits, and 0."""
-        found = self.confidence(scores[1:-1])
-        return np.unique(np.append(found[np.isfinite(found)], 0.0))
+        confidences = self.confidence(scores[1:-1])
+        return np.unique(np.append(confidences[np.isfinite(confidences)], 0.0))
 
     def answers(self, scores: F8, exits: I8) -> F8:
         """Return probabilities: float64 (n,) of the second of two classes, or (n, K)."""
@@ -69,12 +53,12 @@ class ConfidenceExits(ExitPredictor):
         terms.check_unlimited(self._no_limits)
         return _ExitWalker(self, terms.prices, terms.values, by_path=terms.by_path)
 
-    def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
+    def gains(self, rows: FallbackRows, costs: CostModel) -> Mapping[tuple[int, ...], float]:
         """Return the gains of columns, at the exits of rows; see `Predictor.gains`."""
         del costs
         answers = {number: self.prefix_answer(number, "identity") for number in range(len(self.prefixes))}
         exits = self.walk_rows(rows.X)[1]
-        return gains_of_answers(self.bank, answers, exits, rows, mean_outputs(self.bank, rows.X, rows.weight))
+        return gains_of_answers(self.bank, answers, exits, rows)
 
     def simplest(self) -> Predictor:
         """Return a stage tree for two classes, or if all rows take one exit: a chain with two sides.
@@ -86,7 +70,7 @@ class ConfidenceExits(ExitPredictor):
             return self.prefix(0, link)
         if len(self.answer.intercept) > 1 and self.threshold < np.inf:
             return self
-        stages: list[Stage] = []
+        stages: list[Answer | Route] = []
         for number in range(1, last) if self.threshold < np.inf else ():
             answer = self.prefix_answer(number, link)
             for sign in (1.0, -1.0):
@@ -109,7 +93,7 @@ class _ExitWalker:
         *,
         by_path: bool,
         number: int = 1,
-        stepper: StageStepper | None = None,
+        stepper: Any = None,
     ) -> None:
         self._model, self._prices, self._values, self._by_path = model, prices, values, by_path
         nobody = np.zeros(0, np.int64)
@@ -124,7 +108,8 @@ class _ExitWalker:
     @property
     def needs(self) -> tuple[int, ...]:
         """Features needed for the learners before the next exit."""
-        return self._stepper.needs
+        needs: tuple[int, ...] = self._stepper.needs
+        return needs
 
     @property
     def answer(self) -> tuple[F8, int]:
@@ -136,7 +121,8 @@ class _ExitWalker:
     @property
     def evaluated(self) -> Fraction:
         """As of the stepper of the last exit, which evaluated all learners before it."""
-        return self._stepper.evaluated
+        share: Fraction = self._stepper.evaluated
+        return share
 
     def after(self, values: Sequence[float]) -> _ExitWalker:
         """Return the row with the values of all features in `needs` too, at the next exit that needs others."""
@@ -145,9 +131,9 @@ class _ExitWalker:
             self._model, self._prices, known, by_path=self._by_path, number=self._number, stepper=stepper
         )
 
-    def _begin(self, number: int) -> StageStepper:
+    def _begin(self, number: int) -> Any:
         tree = self._model.prefixes[number]
-        return StageStepper.begin(tree, self._prices, by_path=self._by_path, known_values=self._values)
+        return tree.stepper(self._prices, self._values, by_path=self._by_path)
 
     def _scores(self) -> F8:
         return np.reshape(self._stepper.answer[0], (1, -1))

@@ -9,28 +9,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from attrs import define, evolve, field, fields_dict
 from numpy.typing import ArrayLike, NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from costframe import Answer, CostframeError, CostReport, Predictor, StageTree
 from costframe.adoption import check_model_classes, match_columns
 from costframe.plugin import (
     F8,
-    Answer,
-    BankError,
     CostAwareClassifier,
-    CostReport,
     DataError,
     DeferredPath,
     ParameterError,
     PathPoint,
-    Predictor,
     Rows,
-    StageTree,
+    Sampling,
     TrainingData,
     check_queries,
-    ndcg_at_5,
     resolve,
-    split_off,
-    unfrozen,
 )
 from costframe.trees import Annealing, BoostedRanker, HeldOutPredictions, LambdaRankLoss, TreeSettings
 from costframe_baselines.boosting import PlainBoosting
@@ -54,12 +49,12 @@ class _EarlyExit(PlainBoosting):
     _kind: ClassVar[type[ExitPredictor]]
 
     @abstractmethod
-    def _lost(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
+    def _mean_loss(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         """Return the mean loss of rows with these scores at their exits, or these ranks."""
 
     def _train(self, data: TrainingData) -> Predictor:
         threshold = resolve("threshold", self.threshold, None)
-        trained, held = (data, None) if threshold is not None else split_off(data)
+        trained, held = (data, None) if threshold is not None else Sampling(data).split_off()
         exits = self._exits(trained)
         if held is not None:
             threshold = _best(self._points(exits, held if self.model is None else _held(data), data), data.tradeoff)
@@ -98,7 +93,7 @@ class _EarlyExit(PlainBoosting):
             rule = evolve(rule, threshold=threshold)
             last_scores, at = rule.walk(lambda number, rows: scores[number, rows], len(held))
             predictions = rule.answers(last_scores, at)
-            loss = self._lost(data, held, last_scores, predictions)
+            loss = self._mean_loss(data, held, last_scores, predictions)
             value = -loss if score is None else score(HeldOutPredictions(held, predictions))
             count = 0 if threshold == EVERY_ROW else exits.ends[-1]
             mean = float(np.average(cost[at, everyone], weights=held.weight))
@@ -125,7 +120,7 @@ class _EarlyExit(PlainBoosting):
         for name, value in self.get_params(deep=False).items():
             if name in settings and value is not None:
                 raise ParameterError(f"{name}: has no effect on a given model")
-        model = unfrozen(self.model)
+        model = self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
         tree = model if isinstance(model, StageTree) else vars(model).get("predictor_") if _has_vars(model) else None
         if not isinstance(tree, StageTree) or len(tree.stages) > 1:
             raise ParameterError(
@@ -139,21 +134,23 @@ class _EarlyExit(PlainBoosting):
             raise ParameterError(f"model: expected one that ranks rows, got the classifier {type(model).__name__}")
         try:
             bank = match_columns(tree.bank, data.feature_names)
-        except BankError as error:
+        except CostframeError as error:
             raise DataError(f"model: reads what X does not have: {error}") from error
         for name in sorted(set(tree.feature_names) & set(data.categories)):
             known, wanted = tree.categories.get(name, ()), data.categories[name]
             if known != wanted:
-                here, there = (str(list(each)) if isinstance(each, tuple) else "by hashes" for each in (known, wanted))
-                raise DataError(f"model: knows the categories {here} of {name!r}, expected those of X, {there}")
+                in_model, in_rows = (
+                    str(list(labels)) if isinstance(labels, tuple) else "by hashes" for labels in (known, wanted)
+                )
+                raise DataError(f"model: knows the categories {in_model} of {name!r}, expected those of X, {in_rows}")
         return StageTree(bank, (self._log_odds(tree.stages[0], data.n_classes),))  # type: ignore[arg-type] # one answer
 
     def _log_odds(self, answer: Answer, n_classes: int) -> Answer:
         """Return the answer of a given model, with one score for two classes; refuse other outputs, and blends."""
         answer = answer.divided()
         if n_classes == 2 and answer.link == "softmax" and len(answer.intercept) == 2 and not answer.blends:
-            (zero, one), constants = answer.weights.T, answer.intercept
-            return Answer(answer.learners, one - zero, constants[1] - constants[0], "sigmoid")
+            (zero, positive), constants = answer.weights.T, answer.intercept
+            return Answer(answer.learners, positive - zero, constants[1] - constants[0], "sigmoid")
         wanted = {0: ("identity", 1), 2: ("sigmoid", 1)}.get(n_classes, ("softmax", n_classes))
         if (answer.link, len(answer.intercept)) != wanted or answer.blends:
             raise ParameterError(
@@ -209,7 +206,7 @@ class EarlyExitClassifier(CostAwareClassifier, _EarlyExit):
 
     class_weight: Any = field(default=None, kw_only=True)
 
-    def _lost(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
+    def _mean_loss(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         del ranks
         return self._loss(data).for_rows(held).mean(held.y, scores, held.weight)
 
@@ -259,8 +256,8 @@ class EarlyExitRanker(BoostedRanker, _EarlyExit):
         """Return the mean NDCG@5 over queries, with gains 2^y - 1; without `qid` all rows are one query."""
         n_rows = len(self._read(X))
         queries = np.zeros(n_rows, np.int64) if qid is None else check_queries(qid, n_rows, "qid")
-        return ndcg_at_5(self._encode(y, n_rows, "y", first=False), self.predict(X, qid=queries), None, queries)
+        return super(EarlyExitRanker, self._of_queries(queries)).score(X, y, queries)
 
-    def _lost(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
+    def _mean_loss(self, data: TrainingData, held: Rows, scores: F8, ranks: F8) -> float:
         del data, scores
         return LambdaRankLoss().for_rows(held).mean(held.y, ranks[:, np.newaxis], held.weight)

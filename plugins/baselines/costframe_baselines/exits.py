@@ -13,20 +13,8 @@ from typing import Any, Self
 import numpy as np
 from attrs import define, evolve
 
-from costframe.plugin import (
-    B1,
-    F8,
-    I8,
-    Answer,
-    Card,
-    Charges,
-    Ends,
-    Predictor,
-    StageTree,
-    Terms,
-    format_count,
-    sum_charges,
-)
+from costframe import Answer, Predictor, StageTree
+from costframe.plugin import B1, F8, I8, Card, Charges, Ends, Terms
 
 ScoresAt = Callable[[int, I8], F8]
 EVERY_ROW = -np.inf  # a threshold: rows leave before the first learner
@@ -45,17 +33,18 @@ class ExitPredictor(Predictor):
 
     @classmethod
     def of(cls, tree: StageTree, every: int) -> Self:
-        """Place an exit after every so many trees; a round of one tree for each of several outputs counts as one."""
-        found = cls(tree)
-        count, width = len(found.answer.learners), found.answer.weights.shape[1]
-        feeds = np.add.reduceat(found.answer.weights != 0, found._first_outputs, axis=0) if count else np.ones((1, 2))
+        """Place exits `every` trees apart; a round of one tree for each of several outputs counts as one."""
+        exits = cls(tree)
+        count, width = len(exits.answer.learners), exits.answer.weights.shape[1]
+        feeds = np.add.reduceat(exits.answer.weights != 0, exits._first_outputs, axis=0) if count else np.ones((1, 2))
         step = every * (width if width > 1 and (feeds.sum(axis=1) <= 1).all() else 1)
-        return evolve(found, ends=(*range(0, count, step), count) if count else (0, 0))
+        return evolve(exits, ends=(*range(0, count, step), count) if count else (0, 0))
 
     @cached_property
     def card(self) -> Card:
         """What describes it: the card of the model of all learners; of its facts, its size."""
-        facts = format_count(len(self.ends), "exit"), format_count(len(self.tree.bank), "learner")
+        n_learners = len(self.tree.bank)
+        facts = f"{len(self.ends):,} exits", f"{n_learners:,} learner{'s' * (n_learners != 1)}"
         return evolve(self.tree.card, facts=facts)
 
     def with_card(self, card: Card) -> Self:
@@ -150,7 +139,7 @@ class ExitPredictor(Predictor):
         for number in np.unique(exits).tolist() or [0]:
             rows = order[exits[order] == number]
             parts.append(self.prefixes[number].charges(X[rows], weight[rows], terms))
-        together, back = sum_charges(parts), np.argsort(order)
+        together, back = Charges.join(parts), np.argsort(order)
         names = ("acquired", "acquisition", "learners", "comparisons", "reuse", "per_row")
         by_row = {name: value[back] for name in names if (value := getattr(together, name)) is not None}
         at = np.bincount(exits, weights=weight, minlength=len(self.prefixes))

@@ -8,23 +8,19 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from costframe import StageTree, WeakLearnerBank
 from costframe.gates import (
-    CHEAP,
-    EXPENSIVE,
     Candidate,
     ExpensiveModel,
     GateCurve,
     GatedClassifier,
     GatedPair,
     GatePoints,
+    PenalizedObjective,
     Scores,
-    compose,
-    default_tradeoffs,
     fit_logistic,
-    hold_out,
     read_several,
     read_tradeoffs,
-    scores_of,
 )
 from costframe.plugin import (
     F8,
@@ -33,16 +29,14 @@ from costframe.plugin import (
     ParameterError,
     PricedGroups,
     Rows,
-    StageTree,
     TrainingData,
-    WeakLearnerBank,
     check_choice,
-    log_losses,
+    loss_for,
     resolve,
     thread_count,
 )
-from costframe.stagewise import find_bank, outputs_on
-from costframe.trees import scorer
+from costframe.stagewise import BankRows, find_bank
+from costframe.trees import Scorer
 
 _MOST = 1e100  # loss per unit of weight: at this price no column is chosen
 _PENALTIES = (1.0, 0.3, 3.0)  # times the tradeoff: the norm of weights is not the cost of their columns
@@ -62,7 +56,7 @@ class _Columns:
     def of(cls, data: TrainingData, n_threads: int) -> _Columns:
         bank, rows = find_bank("columns", data, {}), data.train
         prices = data.costs.select(bank.feature_names)
-        H = outputs_on(bank, rows.X, n_threads).dense
+        H = BankRows.outputs_of(bank, rows.X, n_threads).dense
         return cls(bank, H, rows, data.n_classes, PricedGroups.of_bank(bank, prices, n_rows=rows.total_weight))
 
     def cheap(self, price: float) -> tuple[F8, I8]:
@@ -76,7 +70,9 @@ class _Columns:
     def pair(self, price: float) -> tuple[GatedPair, F8]:
         """Return the cheap model with its gate, and the weights of both, (1 + K, C + 1), the gate's first."""
         rows, (cheap, used) = self.rows, self.cheap(price)
-        gate = _on_all(fit_gate(self.H[:, used], rows.y, rows.weight, scores_of(self.H, cheap)), used, self.H)
+        gate = _on_all(
+            fit_gate(self.H[:, used], rows.y, rows.weight, PenalizedObjective.scores_of(self.H, cheap)), used, self.H
+        )
         weights = np.vstack([gate, cheap])
         constants = weights[:, -1]
         return GatedPair(self.bank, cheap[:, :-1].T, constants[1:], gate[0, :-1], float(constants[0])), weights
@@ -101,9 +97,9 @@ def fit_gate(H: F8, y: I8, weight: F8, scores: F8) -> F8:
 
 def _on_all(weights: F8, used: I8, H: F8) -> F8:
     """Return weights of some columns as weights of all."""
-    found = np.zeros((len(weights), H.shape[1] + 1))
-    found[:, [*used, -1]] = weights
-    return found
+    on_all = np.zeros((len(weights), H.shape[1] + 1))
+    on_all[:, [*used, -1]] = weights
+    return on_all
 
 
 @frozen(eq=False)
@@ -127,10 +123,10 @@ class _Bench:
         """Evaluate a pair on the held-out rows: at threshold 0 by the paper's recipe, else at the best threshold."""
         train, held = (_scores(H, weights) for H in (self.columns.H, self.held_columns))
         accounts = pair.accounts(self.data.costs, self.held.X, self.n_threads)
-        losses = log_losses(held.cheap, self.held.y)
+        losses = loss_for(self.data.n_classes).by_row(self.held.y, held.cheap)
         curve = GateCurve.of(held.gate, losses, self.expensive.held, accounts, self.held, self.data.prices)
         if self.paper:
-            one_way = EXPENSIVE if pair.gate_intercept > 0 else CHEAP
+            one_way = "expensive" if pair.gate_intercept > 0 else "cheap"
             point = curve.at(0.0) if pair.has_gate else curve.without_gate(one_way)
         else:
             point = curve.best(tradeoff, full_share)
@@ -138,7 +134,7 @@ class _Bench:
 
 
 def _scores(H: F8, weights: F8) -> Scores:
-    gate, *cheap = scores_of(H, weights)
+    gate, *cheap = PenalizedObjective.scores_of(H, weights)
     return Scores(np.stack(cheap, axis=1), gate)
 
 
@@ -181,9 +177,9 @@ class L1GateClassifier(GatedClassifier):
             columns = _Columns.of(data, thread_count(self.n_jobs))
             (cheap, _), no_gate = columns.cheap(tradeoff), np.zeros(columns.H.shape[1])
             return GatedPair(columns.bank, cheap[:, :-1].T, cheap[:, -1], no_gate, 0.0).cheap_tree()
-        bench = self._bench(data, self._find(data, thread_count(self.n_jobs), proba))
+        bench = self._bench(data, proba)
         best = min(bench.candidates(tradeoff, share), key=lambda candidate: candidate.point.total(tradeoff))
-        return compose(best.pair, best.point, bench.expensive.tree)
+        return best.pair.at(best.point, bench.expensive.tree)
 
     def _sweep(
         self, data: TrainingData, proba: F8 | None, tradeoffs: Any, full_shares: Any, scoring: Any,
@@ -193,14 +189,14 @@ class L1GateClassifier(GatedClassifier):
         levels, shares = read_tradeoffs(tradeoffs), (self._share(),)
         if full_shares is not None:
             shares = tuple(
-                resolve("full_shares", each, None, high=1) for each in read_several("full_shares", full_shares)
+                resolve("full_shares", share, None, high=1) for share in read_several("full_shares", full_shares)
             )
-        score = scorer(scoring)
-        bench = self._bench(data, self._find(data, thread_count(self.n_jobs), proba))
+        score = Scorer.of(scoring)
+        bench = self._bench(data, proba)
         points = GatePoints(data, bench.held, score, only_own=bench.paper)
         points.begin(bench.expensive)
         if levels is None:
-            levels = default_tradeoffs(bench.held, bench.expensive.held, data.prices)
+            levels = bench.expensive.held.default_tradeoffs(bench.held, data.prices)
         for done, tradeoff in enumerate(levels.tolist(), 1):
             for share in shares:
                 for candidate in bench.candidates(tradeoff, share):
@@ -209,12 +205,18 @@ class L1GateClassifier(GatedClassifier):
                 progress(done / len(levels))
         return points.models.path(data.costs)
 
-    def _bench(self, data: TrainingData, fitted: Any) -> _Bench:
+    def _bench(self, data: TrainingData, proba: F8 | None) -> _Bench:
         paper, n_threads = self.recipe is not None, thread_count(self.n_jobs)
-        trained, held, expensive = hold_out(data, fitted, n_threads, paper=paper)
+        trained, held, expensive = self._hold_out(data, n_threads, proba, paper=paper)
         columns = _Columns.of(trained, n_threads)
         return _Bench(
-            trained, columns, held, outputs_on(columns.bank, held.X, n_threads).dense, expensive, paper, n_threads
+            trained,
+            columns,
+            held,
+            BankRows.outputs_of(columns.bank, held.X, n_threads).dense,
+            expensive,
+            paper,
+            n_threads,
         )
 
     def _share(self) -> float | None:

@@ -7,29 +7,25 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field, frozen
 
-from costframe.gates import fit_linear, scores_of
+from costframe import Answer, ExpectedCost, StageTree, WeakLearnerBank
+from costframe.gates import PenalizedObjective, fit_linear
 from costframe.plugin import (
     B1,
     F8,
     I8,
-    Answer,
     CostAwareClassifier,
     CostAwareEstimator,
     CostAwareRegressor,
-    ExpectedCost,
     Rows,
-    StageTree,
+    Sampling,
     TrainingData,
     Traits,
-    WeakLearnerBank,
     check_number,
     coarse,
-    deal_folds,
     loss_for,
-    sample_by_hash,
     thread_count,
 )
-from costframe.stagewise import blas_for, find_bank, outputs_on
+from costframe.stagewise import BankRows, blas_for, find_bank
 from costframe_baselines.price_levels import sets_below_prices
 
 RIDGES = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4)  # half of it times squared weights of standardized columns is beside a loss
@@ -39,7 +35,7 @@ _LINKS = {0: "identity", 2: "sigmoid"}
 
 def linear_losses(weights: F8, H: F8, rows: Rows, n_classes: int) -> F8:
     """Return the loss of each row: log loss, or half the squared error."""
-    return loss_for(n_classes).each(rows.y, scores_of(H, weights).T)
+    return loss_for(n_classes).by_row(rows.y, PenalizedObjective.scores_of(H, weights).T)
 
 
 @frozen(eq=False)
@@ -56,10 +52,10 @@ class _Table:
     @classmethod
     def of(cls, data: TrainingData, n_threads: int) -> _Table:
         bank, rows = find_bank("columns", data, {}), data.train
-        few = sample_by_hash(rows, data, _MOST_ROWS) if len(rows) > _MOST_ROWS else rows
-        H = outputs_on(bank, rows.X, n_threads).dense
-        few_columns = H if few is rows else outputs_on(bank, few.X, n_threads).dense
-        return cls(data, bank, H, few, few_columns, deal_folds(few, data, _FOLDS)[1])
+        few = Sampling(data).sample(rows, _MOST_ROWS) if len(rows) > _MOST_ROWS else rows
+        H = BankRows.outputs_of(bank, rows.X, n_threads).dense
+        few_columns = H if few is rows else BankRows.outputs_of(bank, few.X, n_threads).dense
+        return cls(data, bank, H, few, few_columns, Sampling(data).folds(few, _FOLDS)[1])
 
     def fit(self, used: B1) -> tuple[StageTree, float]:
         """Return the model on some columns, bool (C,), with the ridge of least loss on folds, and that mean loss."""

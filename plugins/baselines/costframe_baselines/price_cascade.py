@@ -8,17 +8,16 @@ import numpy as np
 from attrs import evolve, frozen
 from scipy.special import expit
 
-from costframe.plugin import B1, F8, LogisticLoss, ParameterError, Rows, StageTree, WeakLearnerBank, halves
+from costframe import StageTree
+from costframe.plugin import B1, F8, ParameterError, Rows, Sampling, loss_for
 from costframe.stagewise import (
     BankRows,
     BankTask,
     Evaluation,
     Flow,
-    Pricing,
     Slopes,
     SoftTree,
     WeightedSum,
-    as_stage_tree,
     calibrate_at_exits,
     descend,
     place_thresholds,
@@ -97,13 +96,14 @@ class CascadeObjective:
         return float(positive @ accept + negative @ reject), float((flow.passes * priced).sum()), slopes
 
 
-def learner_prices(pricing: Pricing) -> F8:
+def learner_prices(on: Evaluation) -> F8:
     """Return the price of each learner's dearest feature, with the resources that it needs: float64 (T,)."""
+    pricing = on.pricing
     alone, reads = pricing.spread_prices.alone, pricing.bank.F.tocsc()
-    found = np.zeros(len(pricing.bank))
+    prices = np.zeros(len(pricing.bank))
     for learner, (begin, end) in enumerate(zip(reads.indptr[:-1], reads.indptr[1:], strict=True)):
-        found[learner] = alone[reads.indices[begin:end]].max(initial=0.0)
-    return found
+        prices[learner] = alone[reads.indices[begin:end]].max(initial=0.0)
+    return prices
 
 
 def stage_bounds(prices: F8, n_stages: int) -> tuple[float, ...]:
@@ -120,21 +120,21 @@ def train_by_price(task: BankTask, held_out: Rows, settings: PriceCascade) -> St
     a constant answer.
     """
     train = task.on(task.data.train)
-    chosen_by = evolve(task.on(held_out), loss=LogisticLoss(), half=halves(held_out, task.data))
+    chosen_by = evolve(task.on(held_out), loss=loss_for(2), half=Sampling(task.data).halves(held_out))
     n_outputs = int(task.bank.widths.sum())
     constant = SoftTree.single(WeightedSum(np.zeros((n_outputs, 1)), np.zeros(1)))
-    supports, tree = _supports(task.bank, train.pricing, settings), constant
+    supports, tree = _supports(train, settings), constant
     if supports.any():
         cascade = _descend(train, chosen_by, supports, settings)
         if _total(chosen_by, cascade) < _total(chosen_by, constant):
             tree = place_thresholds(chosen_by, cascade, _STEEPNESS)
     tree = calibrate_at_exits(chosen_by, tree, _STEEPNESS)
-    return as_stage_tree(task.bank, tree, "sigmoid" if task.data.n_classes else "ranked", _STEEPNESS)
+    return task.finish(tree, "sigmoid" if task.data.n_classes else "ranked", _STEEPNESS)
 
 
-def _supports(bank: WeakLearnerBank, pricing: Pricing, settings: PriceCascade) -> B1:
+def _supports(train: Evaluation, settings: PriceCascade) -> B1:
     """Return the outputs that each stage may use, bool (K, C); leave out stages that may use no more than others."""
-    prices = learner_prices(pricing)
+    prices = learner_prices(train)
     if not len(prices):
         return np.zeros((0, 0), np.bool_)
     bounds: Sequence[float] = settings.bounds or stage_bounds(prices, settings.n_stages)
@@ -145,7 +145,7 @@ def _supports(bank: WeakLearnerBank, pricing: Pricing, settings: PriceCascade) -
             f"bounds: expected the last to be at least the price of the cheapest learner's dearest feature, "
             f"{prices.min():g}, got {bounds[-1]:g}"
         )
-    return np.repeat(admitted[admitted.any(axis=1)], bank.widths, axis=1)
+    return np.repeat(admitted[admitted.any(axis=1)], train.pricing.bank.widths, axis=1)
 
 
 def _descend(train: Evaluation, held_out: Evaluation, supports: B1, settings: PriceCascade) -> SoftTree:

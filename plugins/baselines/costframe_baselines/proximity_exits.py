@@ -9,20 +9,8 @@ import numpy as np
 from attrs import define, evolve
 from numpy.typing import ArrayLike
 
-from costframe.plugin import (
-    B1,
-    F8,
-    I8,
-    Charges,
-    CostReport,
-    Ends,
-    ParameterError,
-    Predictor,
-    StageTree,
-    Terms,
-    apply_link,
-    check_queries,
-)
+from costframe import CostReport, Predictor, StageTree
+from costframe.plugin import B1, F8, I8, Charges, Ends, ParameterError, Terms, apply_link, check_queries
 from costframe_baselines.exits import EVERY_ROW, ExitPredictor
 
 _PLACE = 5  # of the row to which all others of a query are compared
@@ -60,11 +48,11 @@ class ProximityExits(ExitPredictor):
     def thresholds(self, scores: F8) -> F8:
         """Return each s at which a row of the queries would be the first to leave at an exit."""
         assert self.queries is not None  # noqa: S101 - only rows of queries leave
-        last, found = len(scores) - 1, [np.empty(0)]
+        last, cuts = len(scores) - 1, [np.empty(0)]
         for number in range(1, last):
             gap = _below_fifth_best(scores[number, :, 0], self.queries)
-            found.append(gap[(gap > 0) & (gap < np.inf)] * (last - 1) / (last - number))
-        return np.unique(np.concatenate(found))
+            cuts.append(gap[(gap > 0) & (gap < np.inf)] * (last - 1) / (last - number))
+        return np.unique(np.concatenate(cuts))
 
     def answers(self, scores: F8, exits: I8) -> F8:
         """Rank rows by their exit, then by their score: float64 (n,)."""

@@ -8,7 +8,8 @@ from scipy.optimize import check_grad
 
 import costframe as cf
 from costframe.plugin import Rows, TrainingData
-from costframe.stagewise import BankTask, SoftTree, as_stage_tree
+from costframe.stagewise import BankTask, SoftTree
+from costframe.stagewise.stage_tree import as_stage_tree
 from costframe_baselines.price_cascade import CascadeObjective, learner_prices, lose_at_worst_stage, lose_by_noisy_or
 
 LOSSES = (lose_at_worst_stage, lose_by_noisy_or)

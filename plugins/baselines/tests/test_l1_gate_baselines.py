@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 import costframe as cf
-from costframe.gates import fit_logistic, scores_of
+from costframe.gates import PenalizedObjective, fit_logistic
 from costframe.plugin import PricedGroups
 from costframe_baselines import L1GateClassifier
 from costframe_baselines.l1_gate import choose_columns, fit_gate
@@ -73,7 +73,7 @@ def test_the_gate_is_logistic_regression_of_where_the_cheap_model_is_wrong(n_cla
     wrong = peer.predict(H[:, :2]) != y
     cheap = fit_logistic(H[:, :2], y, n_classes, weight)
     gate = LogisticRegression(C=1e4, tol=1e-8).fit(H[:, :2], wrong, sample_weight=weight)
-    found = fit_gate(H[:, :2], y, weight, scores_of(H[:, :2], cheap))
+    found = fit_gate(H[:, :2], y, weight, PenalizedObjective.scores_of(H[:, :2], cheap))
     assert found[0, :-1] == pytest.approx(gate.coef_[0], abs=0.02)
     assert found[0, -1] == pytest.approx(gate.intercept_[0], abs=0.02)
 

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
-import numpy as np
 from attrs import define, evolve, field
 from numpy.typing import ArrayLike
 
+from costframe import StageTree
 from costframe.gates import read_tradeoffs
 from costframe.plugin import (
     F8,
-    MOST_ROUNDS,
     CostAwareClassifier,
     CostModelError,
     DeferredPath,
     FitRows,
     ParameterError,
-    StageTree,
+    Sampling,
     TrainingData,
-    by_partition,
     check_choice,
     check_number,
-    log_odds,
     resolve,
     restore_on_error,
-    split_off,
     thread_count,
 )
-from costframe.trees import Predicted, check_sizes, scorer
+from costframe.trees import Scorer
 from costframe_budgetforest.forest import (
     Forest,
     ForestRows,
@@ -42,6 +38,7 @@ from costframe_budgetforest.program import check_prices
 from costframe_budgetforest.pruning import Pruner, PruneSettings, prune_path, read_forest
 
 _THRESHOLDS = (2.0, 8.0, 32.0, 128.0)
+_MOST_ROUNDS = 10**6
 _DEEPEST = 10**6
 
 
@@ -49,19 +46,16 @@ _DEEPEST = 10**6
 class ForestClassifier(CostAwareClassifier):
     """Scores, and the path of forests."""
 
-    @by_partition
-    def decision_function(
-        self, X: Any, *, max_cost: float | None = None, unavailable: Iterable[str] = (), **of_plan: Any
-    ) -> F8:
-        """Return scores: float64 (rows,), log odds for two classes, else (rows, K) logarithms of probabilities."""
-        scores = super().decision_function(X, max_cost=max_cost, unavailable=unavailable, **of_plan)
-        return np.asarray(log_odds(scores.reshape(len(scores), -1)).reshape(scores.shape))
+    @property
+    def _scores_are_chances(self) -> bool:
+        """Forests answer with means of probabilities."""
+        return True
 
     def _find_path(
         self,
         data: TrainingData,
         tradeoffs: F8 | None,
-        score: Callable[[Predicted], float] | None,
+        score: Scorer | None,
         progress: Callable[[float], None] | None,
     ) -> DeferredPath:
         raise NotImplementedError
@@ -103,7 +97,7 @@ class ForestClassifier(CostAwareClassifier):
             As for `fit`; also if there are no validation data.
         """
         data = self.path_data(X, y, sample_weight, **others)
-        path = self._find_path(data, read_tradeoffs(tradeoffs), scorer(scoring), progress)
+        path = self._find_path(data, read_tradeoffs(tradeoffs), Scorer.of(scoring), progress)
         point = path.at(data.tradeoff)
         self.n_iter_ = point.n_rounds
         return self._keep_path(path, path.predictor(point), data)
@@ -170,7 +164,7 @@ class BudgetRFClassifier(ForestClassifier):
 
     def _train(self, data: TrainingData) -> StageTree:
         settings = self._settings(data)
-        inside, held = split_off(data)
+        inside, held = Sampling(data).split_off()
         path = grow_path(evolve(inside, valid=held), settings, priced=data.tradeoff > 0)
         point = path.at(data.tradeoff)
         self.n_iter_ = point.n_rounds
@@ -181,7 +175,7 @@ class BudgetRFClassifier(ForestClassifier):
         self,
         data: TrainingData,
         tradeoffs: F8 | None,
-        score: Callable[[Predicted], float] | None,
+        score: Scorer | None,
         progress: Callable[[float], None] | None,
     ) -> DeferredPath:
         if tradeoffs is not None:
@@ -189,13 +183,13 @@ class BudgetRFClassifier(ForestClassifier):
         return grow_path(data, self._settings(data), score, progress)
 
     def _settings(self, data: TrainingData) -> GrowSettings:
-        check_sizes(data.train)
+        data.train.check_sizes()
         impurity = check_choice("impurity", self.impurity, (None, "pairs", "gini", "entropy")) or "pairs"
         minimax = check_choice("criterion", self.criterion, (None, "minimax", "expected")) != "expected"
         threshold = self.impurity_threshold
         smoothing = resolve("smoothing", self.smoothing, 0.1)
         return GrowSettings(
-            n_trees=resolve("n_estimators", self.n_estimators, 100, low=1, high=MOST_ROUNDS, whole=True),
+            n_trees=resolve("n_estimators", self.n_estimators, 100, low=1, high=_MOST_ROUNDS, whole=True),
             impurity=impurity,
             minimax=minimax,
             thresholds=_THRESHOLDS if threshold is None else (check_number("impurity_threshold", threshold),),
@@ -278,7 +272,7 @@ class BudgetPruneClassifier(ForestClassifier):
         self,
         data: TrainingData,
         tradeoffs: F8 | None,
-        score: Callable[[Predicted], float] | None,
+        score: Scorer | None,
         progress: Callable[[float], None] | None,
     ) -> DeferredPath:
         settings = self._settings(data)
@@ -298,7 +292,7 @@ class BudgetPruneClassifier(ForestClassifier):
             return read_forest(self.model, data, self.classes_, seed, framed=hasattr(self, "feature_names_in_"))
         paper, d = self.recipe is not None, data.train.X.shape[1]
         grow = GrowSettings(
-            n_trees=resolve("n_estimators", self.n_estimators, 100, low=1, high=MOST_ROUNDS, whole=True),
+            n_trees=resolve("n_estimators", self.n_estimators, 100, low=1, high=_MOST_ROUNDS, whole=True),
             impurity="gini",
             minimax=False,
             thresholds=(0.0,),
@@ -315,18 +309,18 @@ class BudgetPruneClassifier(ForestClassifier):
         return grow_priced(given, data, grow, 0.0, priced=priced)
 
     def _settings(self, data: TrainingData) -> PruneSettings:
-        check_sizes(data.train)
+        data.train.check_sizes()
         loss = check_choice("loss", self.loss, (None, "squared", "error")) or "squared"
         if paper := check_choice("recipe", self.recipe, (None, "paper")) is not None:
             if self.loss is not None:
                 raise ParameterError("loss: the paper has the error only; leave it out, or recipe='paper'")
             beyond = {"split": data.prices.split.any(), "learner": data.prices.learner, "reuse": data.prices.reuse}
-            for kind, there in beyond.items():
-                if there:
+            for kind, stated in beyond.items():
+                if stated:
                     raise CostModelError(f"costs: the paper has no prices of the kind {kind!r}, with recipe='paper'")
         return PruneSettings(
             loss="error" if paper else loss,
             tolerance=resolve("tolerance", self.tolerance, 1e-3),
-            max_iter=resolve("max_iter", self.max_iter, 100, low=1, high=MOST_ROUNDS, whole=True),
+            max_iter=resolve("max_iter", self.max_iter, 100, low=1, high=_MOST_ROUNDS, whole=True),
             n_threads=thread_count(self.n_jobs),
         )

@@ -11,29 +11,24 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri, pdtrik
 
+from costframe import Answer, CostModel, StageTree, WeakLearnerBank
 from costframe.engine import Record
 from costframe.plugin import (
     B1,
     F8,
     I8,
-    U8,
-    Answer,
-    CostModel,
     DeferredPath,
     PathCollector,
     PathPoint,
     PriceArrays,
     Rows,
-    StageTree,
+    Sampling,
     TrainingData,
     TreeTable,
-    WeakLearnerBank,
     check_call,
-    dominated_duplicates,
-    row_numbers,
     run_parallel,
 )
-from costframe.trees import BinMapper, BinnedData, HeldOutPredictions, Predicted
+from costframe.trees import BinMapper, BinnedData, HeldOutPredictions, Scorer
 from costframe_budgetforest.engine import (
     ENTROPY,
     GINI,
@@ -70,23 +65,23 @@ class Forest:
     def cut(self, inner: B1) -> tuple[Forest, I8]:
         """Make all nodes leaves but `inner`, bool (nodes,), whose ancestors are `inner` too; return the kept nodes."""
         trees = self.trees
-        kept = np.flatnonzero((self.parent < 0) | inner[self.parent])
-        first = np.searchsorted(kept, trees.first)
+        nodes = np.flatnonzero((self.parent < 0) | inner[self.parent])
+        first = np.searchsorted(nodes, trees.first)
         place = np.zeros(trees.n_nodes, np.int64)
-        place[kept] = np.arange(len(kept)) - np.repeat(first[:-1], np.diff(first))
-        root, tests = kept - trees.node_positions[kept], inner[kept]
+        place[nodes] = np.arange(len(nodes)) - np.repeat(first[:-1], np.diff(first))
+        root, tests = nodes - trees.node_positions[nodes], inner[nodes]
         left, right = (
-            np.where(tests, place[root + np.maximum(side[kept], 0)], -1) for side in (trees.left, trees.right)
+            np.where(tests, place[root + np.maximum(side[nodes], 0)], -1) for side in (trees.left, trees.right)
         )
         width = int(trees.width[0])
         count = np.where(inner, trees.category_count, 0)
         named = np.repeat(inner, trees.category_count)
         table = TreeTable(
-            first, np.where(tests, trees.feature[kept], -1), trees.threshold[kept], trees.missing_left[kept], left,
+            first, np.where(tests, trees.feature[nodes], -1), trees.threshold[nodes], trees.missing_left[nodes], left,
             right, trees.width, np.where(tests, -1, (np.cumsum(~tests) - 1) * width),
-            self.shares[kept][~tests][:, -width:].ravel(), count[kept], trees.categories[named],
+            self.shares[nodes][~tests][:, -width:].ravel(), count[nodes], trees.categories[named],
         )  # fmt: skip
-        return Forest(table, self.shares[kept]), kept
+        return Forest(table, self.shares[nodes]), nodes
 
     def prefix(self, count: int) -> Forest:
         """Keep the first trees."""
@@ -99,9 +94,9 @@ class Forest:
         grown = np.flatnonzero(np.diff(trees.first) > 1)
         roots = self.shares[trees.first[:-1][np.diff(trees.first) == 1]][:, -width:]
         bank = WeakLearnerBank.from_trees(trees.restrict(grown), names)
-        each = (1.0 - count * np.finfo(np.float64).eps) / count  # so that no rounded sum is above one
-        weights = np.tile(np.eye(width), (len(grown), 1)) * each
-        return StageTree(bank, (Answer(np.arange(len(grown)), weights, roots.sum(axis=0) * each),))
+        share = (1.0 - count * np.finfo(np.float64).eps) / count  # so that no rounded sum is above one
+        weights = np.tile(np.eye(width), (len(grown), 1)) * share
+        return StageTree(bank, (Answer(np.arange(len(grown)), weights, roots.sum(axis=0) * share),))
 
 
 @frozen(eq=False)
@@ -137,11 +132,11 @@ class Bags:
 
 def _poisson(u: F8, mean: F8) -> F8:
     """Return the least number whose chance not to be exceeded is above u; of large means by the normal distribution."""
-    found = np.searchsorted(_POISSON, u, side="right").astype(np.float64)  # of mean one
+    counts = np.searchsorted(_POISSON, u, side="right").astype(np.float64)  # of mean one
     few, many = np.flatnonzero((mean > 1.0) & (mean <= _MANY)), np.flatnonzero(mean > _MANY)
-    found[few] = np.ceil(pdtrik(u[few], mean[few]))
-    found[many] = mean[many] + np.sqrt(mean[many]) * ndtri(u[many])
-    return np.maximum(found, 0.0)
+    counts[few] = np.ceil(pdtrik(u[few], mean[few]))
+    counts[many] = mean[many] + np.sqrt(mean[many]) * ndtri(u[many])
+    return np.maximum(counts, 0.0)
 
 
 @frozen(eq=False)
@@ -165,7 +160,7 @@ class ForestRows:
         order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
         X, weight = rows.X[:, order], rows.uneven_weight
         mapper = BinMapper.fit(X, max_bins=max_bins, sample_weight=weight, n_threads=n_threads)
-        bags = Bags.of(row_numbers(rows, data), rows.weight, seed)
+        bags = Bags.of(Sampling(data).numbers(rows), rows.weight, seed)
         return cls(rows, order, mapper.transform(X, n_threads=n_threads), data.n_classes, bags)
 
 
@@ -209,7 +204,9 @@ def _lay_out_prices(given: ForestRows, prices: PriceArrays | None) -> Record:
     )  # fmt: skip
 
 
-def _grow(given: ForestRows, columns: U8, split: Record, rule: Record, t: int, seed: int) -> tuple[TreeTable, F8]:
+def _grow(
+    given: ForestRows, columns: NDArray[np.uint8], split: Record, rule: Record, t: int, seed: int
+) -> tuple[TreeTable, F8]:
     """Grow one tree; return it with the class shares of its nodes."""
     drawn, weights = given.bags.draw(t)
     weight, rows = np.zeros(len(given.rows)), drawn.astype(np.int32)
@@ -232,7 +229,7 @@ def _grow(given: ForestRows, columns: U8, split: Record, rule: Record, t: int, s
 
 
 def _split_nodes(
-    columns: U8,
+    columns: NDArray[np.uint8],
     y: I8,
     weight: F8,
     split: Record,
@@ -275,10 +272,10 @@ class HeldOutScorer:
     rows: Rows
     costs: CostModel
     batch: float  # rows that share prices per batch
-    score: Callable[[Predicted], float] | None = None
+    score: Scorer | None = None
 
     @classmethod
-    def of(cls, data: TrainingData, score: Callable[[Predicted], float] | None = None) -> HeldOutScorer:
+    def of(cls, data: TrainingData, score: Scorer | None = None) -> HeldOutScorer:
         """Judge by the validation rows."""
         assert data.valid is not None  # noqa: S101 - the callers have checked it
         return cls(data.valid, data.costs, data.train.total_weight, score)
@@ -313,7 +310,7 @@ class GrowSettings:
 def grow_path(
     data: TrainingData,
     settings: GrowSettings,
-    score: Callable[[Predicted], float] | None = None,
+    score: Scorer | None = None,
     progress: Callable[[float], None] | None = None,
     *,
     priced: bool = True,
@@ -341,7 +338,7 @@ def grow_path(
 def without_copies(data: TrainingData) -> TrainingData:
     """Empty training columns with the values of a column that never costs more: no tree splits on them."""
     rows = data.train
-    hidden = dominated_duplicates(rows.X, data.prices)
+    hidden = data.dominated_duplicates()
     return evolve(data, train=evolve(rows, X=np.where(hidden, np.nan, rows.X))) if hidden.any() else data
 
 

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from costframe.engine import Record
-from costframe.plugin import B1, F8, I8, U8, CostModelError, PriceArrays, Rows, tree_leaves
+from costframe.plugin import B1, F8, I8, CostModelError, PriceArrays, Rows, tree_leaves
 from costframe_budgetforest.engine import (
     ForestNodes,
     Purchases,
@@ -58,12 +58,12 @@ def mean_losses(forest: Forest, leaves: I8, rows: Rows, loss: str) -> F8:
     count_labels(leaves, forest.parent, rows.y, rows.weight, counts)
     total = counts.sum(axis=1)
     if loss == "error":
-        lost = total - counts[np.arange(len(counts)), shares.argmax(axis=1)]
+        losses = total - counts[np.arange(len(counts)), shares.argmax(axis=1)]
     else:
         squares = (shares**2).sum(axis=1)
-        lost = (total * (1.0 + squares) - 2.0 * (counts * shares).sum(axis=1)) / 2.0
+        losses = (total * (1.0 + squares) - 2.0 * (counts * shares).sum(axis=1)) / 2.0
     whole = np.maximum(total[trees.first[:-1]], np.finfo(np.float64).tiny)
-    return np.asarray(lost / np.repeat(whole * len(trees), np.diff(trees.first)))
+    return np.asarray(losses / np.repeat(whole * len(trees), np.diff(trees.first)))
 
 
 def check_prices(prices: PriceArrays) -> None:
@@ -112,10 +112,10 @@ class Program:
     def at(self, tradeoff: float) -> Program:
         """Return the program with its prices times lambda, at most `_MOST`."""
         with np.errstate(over="ignore"):
-            fixed, price = (np.minimum(each * tradeoff, _MOST) for each in (self.nodes.fixed, self.price))
+            fixed, price = (np.minimum(amount * tradeoff, _MOST) for amount in (self.nodes.fixed, self.price))
         return evolve(self, nodes=self.nodes._replace(fixed=fixed), price=price)
 
-    def objectives(self, level: U8, count: int) -> F8:
+    def objectives(self, level: NDArray[np.uint8], count: int) -> F8:
         """Return the objectives of the prunings that keep the tests of a level >= 1, ..., >= count: float64 (count,).
 
         No node's level is above that of its parent.
@@ -127,9 +127,9 @@ class Program:
         sums += np.bincount(level[tests], change[tests], count + 1)
         return np.asarray(np.cumsum(sums[:0:-1])[::-1] + nodes.error[nodes.tree_first[:-1]].sum())
 
-    def objective(self, kept: U8) -> float:
+    def objective(self, staying: NDArray[np.uint8]) -> float:
         """Return the objective of a pruning that keeps some tests."""
-        return float(self.objectives(kept, 1)[0])
+        return float(self.objectives(staying, 1)[0])
 
 
 def _lay_out(
@@ -169,9 +169,9 @@ def _nodes(forest: Forest, error: F8) -> Nodes:
 def worth_keeping(forest: Forest, error: F8) -> B1:
     """Return the tests that a pruning keeps if all prices are zero, bool (nodes,): no price makes it keep others."""
     n_nodes = forest.trees.n_nodes
-    kept, value = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes)
-    prune_trees(ForestNodes(*_nodes(forest, error)), np.zeros(n_nodes), value, kept)
-    return kept > 0
+    staying, value = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes)
+    prune_trees(ForestNodes(*_nodes(forest, error)), np.zeros(n_nodes), value, staying)
+    return staying > 0
 
 
 def _fixed_prices(forest: Forest, prices: PriceArrays, leaves: I8, weight: F8) -> F8:
@@ -194,7 +194,7 @@ def _mass(parent: I8, leaves: I8, weight: F8) -> F8:
 
 def _levels(parent: I8) -> list[I8]:
     """Return the nodes below the roots, level by level."""
-    found, level = [], np.flatnonzero(parent < 0)
+    levels, level = [], np.flatnonzero(parent < 0)
     children: I8 = np.argsort(parent, kind="stable")
     first = np.searchsorted(parent[children], np.arange(len(parent) + 1))
     while len(level):
@@ -202,8 +202,8 @@ def _levels(parent: I8) -> list[I8]:
         at = np.repeat(first[level] - np.cumsum(size) + size, size) + np.arange(size.sum())
         level = children[at]
         if len(level):
-            found.append(level)
-    return found
+            levels.append(level)
+    return levels
 
 
 def find_leaves(forest: Forest, X: F8, n_jobs: int | None = None) -> I8:
@@ -252,41 +252,41 @@ def solve(program: Program, share: NDArray[np.float32], *, tolerance: float, max
     nodes = ForestNodes(*program.nodes)
     n_nodes, roots = len(program.nodes.error), program.nodes.tree_first[:-1]
     load, value, mean, factor = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes), 1.0
-    kept, found, bound, objective, done = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes, np.uint8), -np.inf, np.inf, 0
+    staying, best, bound, objective, done = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes, np.uint8), -np.inf, np.inf, 0
     while done < max_iter:
-        raise_shares(share, kept, factor, program.purchases, program.weight, program.price, load)
-        prune_trees(nodes, load, value, kept)
+        raise_shares(share, staying, factor, program.purchases, program.weight, program.price, load)
+        prune_trees(nodes, load, value, staying)
         bound = max(bound, float(value[roots].sum()))
         rate = max(1.0 - _MEMORY, 1.0 / (done + 1))
-        mean = (1.0 - rate) * mean + rate * kept
+        mean = (1.0 - rate) * mean + rate * staying
         factor = float(np.exp(_STEP / np.sqrt(done + 1.0)))
         if done % _EVERY == 0 or done == max_iter - 1:
             level = np.minimum(_LEVELS, mean * (_LEVELS + 1)).astype(np.uint8)
             objectives = program.objectives(level, _LEVELS)
             if objectives.min() < objective:
                 objective = float(objectives.min())
-                found = (level > objectives.argmin()).astype(np.uint8)
+                best = (level > objectives.argmin()).astype(np.uint8)
         done += 1
         if objective - bound <= tolerance * abs(objective):
             break
     nothing = program.objective(np.zeros(n_nodes, np.uint8))
     if nothing <= objective:
-        found, objective = np.zeros(n_nodes, np.uint8), nothing
+        best, objective = np.zeros(n_nodes, np.uint8), nothing
     if objective - bound > tolerance * abs(objective):
-        found, objective = _improve(program, found, objective)
-    return Solution(found > 0, objective, bound, done)
+        best, objective = _improve(program, best, objective)
+    return Solution(best > 0, objective, bound, done)
 
 
-def _improve(program: Program, kept: U8, objective: float) -> tuple[U8, float]:
+def _improve(program: Program, staying: NDArray[np.uint8], objective: float) -> tuple[NDArray[np.uint8], float]:
     """Prune each tree at its best given all others, until nothing changes or a few times."""
-    nodes, now = ForestNodes(*program.nodes), kept.copy()
+    nodes, now = ForestNodes(*program.nodes), staying.copy()
     count = np.zeros((len(program.weight), len(program.price)), np.int32)
-    load, value = np.zeros(len(kept)), np.zeros(len(kept))
+    load, value = np.zeros(len(staying)), np.zeros(len(staying))
     count_buyers(program.leaves, nodes, now, count)
     for _ in range(_SWEEPS):
         prune_one_by_one(program.leaves, nodes, program.weight, program.price, now, count, load, value)
         reached = program.objective(now)
         if reached >= objective:
             break
-        kept, objective = now.copy(), reached
-    return kept, objective
+        staying, objective = now.copy(), reached
+    return staying, objective

@@ -11,21 +11,10 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
+from costframe import Answer, StageTree
 from costframe.adoption import GivenColumns, GivenModel
-from costframe.plugin import (
-    B1,
-    F8,
-    TREE,
-    Answer,
-    DeferredPath,
-    ParameterError,
-    PathCollector,
-    Rows,
-    StageTree,
-    TrainingData,
-    TreeTable,
-)
-from costframe.trees import Predicted
+from costframe.plugin import B1, F8, DeferredPath, ParameterError, PathCollector, Rows, TrainingData, TreeTable
+from costframe.trees import Scorer
 from costframe_budgetforest.engine import count_labels, inherit_shares
 from costframe_budgetforest.forest import Forest, HeldOutScorer
 from costframe_budgetforest.program import (
@@ -64,7 +53,7 @@ def _read_mean(tree: StageTree, n_classes: int) -> tuple[TreeTable, F8]:
     """Return the trees of a mean, and the shares of their leaves, float64 (nodes, K); refuse other models."""
     bank, answer = tree.bank, tree.stages[0]
     width = 1 if n_classes == 2 else n_classes
-    if not isinstance(answer, Answer) or answer.link != "identity" or (bank.kind != TREE).any():
+    if not isinstance(answer, Answer) or answer.link != "identity" or len(bank.trees) < len(bank):
         raise ParameterError(
             "model: expected a forest, a mean of trees with class probabilities, got one with "
             f"{len(tree.stages)} stage(s), {len(bank)} learners and the link {tree.links[0]!r}"
@@ -152,9 +141,9 @@ class Pruner:
         how = self.settings
         return solve(self.program.at(tradeoff), self.share, tolerance=how.tolerance, max_iter=how.max_iter)
 
-    def weigh(self, kept: B1) -> tuple[float, float]:
+    def weigh(self, staying: B1) -> tuple[float, float]:
         """Return the loss and the cost of a pruning, as the program counts them."""
-        loss, both = (self.program.at(each).objective(kept.astype(np.uint8)) for each in (0.0, 1.0))
+        loss, both = (self.program.at(tradeoff).objective(staying.astype(np.uint8)) for tradeoff in (0.0, 1.0))
         return loss, both - loss
 
 
@@ -173,12 +162,12 @@ def _corners(pruner: Pruner) -> Iterator[tuple[float, Solution]]:
             break
         low, high = max(wide, key=lambda step: step[1][1] - step[0][1])
         tradeoff = (low[0] - high[0]) / (high[1] - low[1])
-        found = pruner.solve(tradeoff)
+        solution = pruner.solve(tradeoff)
         steps.remove((low, high))
-        middle = pruner.weigh(found.kept)
-        if found.objective < (low[0] + tradeoff * low[1]) * (1.0 - _OF_CHORD) and low[1] < middle[1] < high[1]:
+        middle = pruner.weigh(solution.kept)
+        if solution.objective < (low[0] + tradeoff * low[1]) * (1.0 - _OF_CHORD) and low[1] < middle[1] < high[1]:
             steps += [(low, middle), (middle, high)]
-            yield tradeoff, found
+            yield tradeoff, solution
 
 
 def prune_path(
@@ -186,7 +175,7 @@ def prune_path(
     whole: Forest,
     data: TrainingData,
     tradeoffs: F8 | None,
-    score: Callable[[Predicted], float] | None,
+    score: Scorer | None,
     progress: Callable[[float], None] | None,
 ) -> DeferredPath:
     """Prune at given tradeoffs, or where the best pruning changes; the first model of the path is the whole forest."""
@@ -194,12 +183,14 @@ def prune_path(
     tree = whole.predictor(data.feature_names)
     models.add(judge.measure(tree, 0.0, len(whole.trees)), partial(whole.predictor, data.feature_names))
     count = _LEVELS if tradeoffs is None else len(tradeoffs)
-    given = None if tradeoffs is None else ((each, pruner.solve(each)) for each in tradeoffs.tolist())
-    found = _corners(pruner) if given is None else given
+    given = None if tradeoffs is None else ((tradeoff, pruner.solve(tradeoff)) for tradeoff in tradeoffs.tolist())
+    solutions = _corners(pruner) if given is None else given
     tests = pruner.program.nodes.left >= 0
     ends = [(np.inf, np.zeros(len(tests), np.bool_)), (0.0, tests)]
-    for done, (tradeoff, kept) in enumerate(chain(ends, ((each, one.kept) for each, one in found))):
-        forest = pruner.forest.cut(kept)[0]
+    for done, (tradeoff, staying) in enumerate(
+        chain(ends, ((tradeoff_of_solution, solution.kept) for tradeoff_of_solution, solution in solutions))
+    ):
+        forest = pruner.forest.cut(staying)[0]
         tree = forest.predictor(data.feature_names)
         models.add(judge.measure(tree, tradeoff, len(tree.bank)), partial(forest.predictor, data.feature_names))
         models.drop_dominated()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from costframe.plugin import Loss, StageTree, TrainingData
+from costframe import StageTree
+from costframe.plugin import Loss, TrainingData
 from costframe.trees import (
     AnnealedPath,
     Annealing,
+    BinnedData,
     BoostingRun,
     Monitor,
+    OncePrices,
     Start,
     TreeSettings,
     anneal,
-    bin_rows,
-    once_prices,
     tree_grower,
 )
 from costframe_cegb.state import State, unpaid_prices
@@ -44,7 +45,7 @@ def train_cegb(
     """
     rows, prices = data.train, state.prices
     prices.tradeoff = tradeoff
-    grow = tree_grower(rows, bin_rows(rows, settings, data.categorical), settings)
+    grow = tree_grower(rows, BinnedData.of(rows, settings, data.categorical), settings)
     run = BoostingRun.begin(rows, loss, settings, state.boosted)
     for _ in run.rounds(settings, until=monitor, title="CEGB"):
         gradients, hessians = run.derivatives()
@@ -61,10 +62,10 @@ def anneal_cegb(data: TrainingData, loss: Loss, settings: TreeSettings, asked: A
     better one without prices.
     """
     rows, starts, most = data.train, [], settings.max_leaves
-    binned = bin_rows(rows, settings, data.categorical)
+    binned = BinnedData.of(rows, settings, data.categorical)
     for leaves in [None] if most is None else _sizes(most):
         grow = tree_grower(rows, binned, evolve(settings, max_leaves=leaves))
-        starts.append(Start(grow, [unpaid_prices(data), once_prices(data.prices, rows)]))
+        starts.append(Start(grow, [unpaid_prices(data), OncePrices.of(data.prices, rows)]))
     return anneal(
         data,
         loss,

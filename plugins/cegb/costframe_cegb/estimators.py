@@ -7,14 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field
 
-from costframe.plugin import (
-    CostAwareClassifier,
-    CostAwareRegressor,
-    ParameterError,
-    StageTree,
-    TrainingData,
-    check_flag,
-)
+from costframe import StageTree
+from costframe.plugin import CostAwareClassifier, CostAwareRegressor, ParameterError, TrainingData, check_flag
 from costframe.trees import AnnealedPath, Annealing, BoostedEstimator, BoostedRanker, Paper, TreeSettings
 from costframe_cegb.cegb import anneal_cegb, train_cegb
 from costframe_cegb.monotone import read_signs
@@ -52,8 +46,8 @@ class _CEGB(BoostedEstimator):
         warm, monitor = check_flag("warm_start", self.warm_start), self._monitor(data, loss, settings)
         if warm and data.train.workers.count > 1:
             raise ParameterError("warm_start: expected False on several workers, whose rows may move between fits")
-        kept: WarmStart | None = getattr(self, "_kept", None) if warm else None
-        state = State.begin(data, loss, settings) if kept is None else kept.resume(loss, settings, data, labels)
+        earlier: WarmStart | None = getattr(self, "_kept", None) if warm else None
+        state = State.begin(data, loss, settings) if earlier is None else earlier.resume(loss, settings, data, labels)
         predictor, self.n_iter_ = train_cegb(data, loss, settings, data.tradeoff, monitor, state)
         self._kept = WarmStart.of(state, loss, settings, data, labels) if warm else None
         self.n_grown_ = len(state.boosted.ensemble.rounds)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from hashlib import blake2b
 
 import numpy as np
 from attrs import define, evolve
 
-from costframe.plugin import (
-    Categories,
-    CostModelError,
-    DataError,
-    Loss,
-    ParameterError,
-    Rows,
-    TrainingData,
-    WeakLearnerBank,
-    shown,
-)
+from costframe import WeakLearnerBank
+from costframe.plugin import CostModelError, DataError, Loss, ParameterError, Rows, TrainingData, shown
 from costframe.trees import Boosted, LazyPrices, TreeSettings
 
 __all__ = ["State", "WarmStart", "unpaid_prices"]
@@ -123,7 +115,7 @@ class WarmStart:
             raise CostModelError("costs: expected the same prices as before with warm_start, got others")
 
 
-def _categories(data: TrainingData) -> tuple[list[int], Categories]:
+def _categories(data: TrainingData) -> tuple[list[int], Mapping[str, object]]:
     """Return the categorical columns, and the labels of their categories."""
     columns = [] if data.categorical is None else np.flatnonzero(data.categorical).tolist()
     return columns, dict(data.categories)

@@ -10,7 +10,7 @@ from kit_cases import parametrize_laws
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import costframe as cf
-from costframe.testing.strategies import cost_models
+from costframe.testing import strategies
 from costframe.trees import BinMapper, LazyPrices
 from costframe.trees.grow import grow_tree
 from costframe_cegb import CEGBClassifier, CEGBRegressor
@@ -34,7 +34,7 @@ def telling(draw):
     return cf.CostModel.from_dict({"features": features, "resources": resources} | computing), 1.0
 
 
-priced = telling() | st.tuples(cost_models(NAMES), st.sampled_from([0.0, 1e-3, 0.01, 0.1]))
+priced = telling() | st.tuples(strategies.cost_models(NAMES), st.sampled_from([0.0, 1e-3, 0.01, 0.1]))
 
 
 def table(seed, n, d=4, missing=0.0):

@@ -12,20 +12,9 @@ from collections.abc import Collection
 import numpy as np
 from attrs import evolve
 
-from costframe.plugin import (
-    F8,
-    LogisticLoss,
-    PointwiseLoss,
-    PricedGroups,
-    Rows,
-    StageTree,
-    WeakLearnerBank,
-    coarse,
-    halves,
-    sample_by_hash,
-)
+from costframe import StageTree, WeakLearnerBank
+from costframe.plugin import F8, PointwiseLoss, PricedGroups, Rows, Sampling, coarse, loss_for
 from costframe.stagewise import (
-    MOST_LEARNERS,
     BankRows,
     BankTask,
     Evaluation,
@@ -34,12 +23,8 @@ from costframe.stagewise import (
     SoftTree,
     Step,
     WeightedSum,
-    as_stage_tree,
     calibrate_at_exits,
     cycle,
-    drop_zeros,
-    fit_ridge,
-    groups_in_loss,
     pick,
 )
 from costframe_cronus.improve import calibrate_cascade, improve
@@ -55,7 +40,7 @@ _CYCLES = 100  # of Algorithm 1
 def train_cronus(
     task: BankTask,
     held_out: Rows,
-    own: F8 | None,
+    bank_weights: F8 | None,
     settings: CascadeSettings,
     free: Collection[str],
     steps: list[Step],
@@ -87,11 +72,11 @@ def train_cronus(
 
     def choosing(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
         if data.n_classes and not printed:
-            return evolve(task.on(rows, learners), loss=LogisticLoss(), half=halves(rows, data))
-        return evolve(fitting(rows, learners), half=halves(rows, data))
+            return evolve(task.on(rows, learners), loss=loss_for(2), half=Sampling(data).halves(rows))
+        return evolve(fitting(rows, learners), half=Sampling(data).halves(rows))
 
-    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    fewer, few_held_out = (sample_by_hash(rows, data, _MOST_ROWS) for rows in (data.train, held_out))
+    few = task.first_learners
+    fewer, few_held_out = (Sampling(data).sample(rows, _MOST_ROWS) for rows in (data.train, held_out))
     settings = pick_cascade(
         settings, free, fitting(fewer, few), choosing(few_held_out, few), printed=printed, verbose=verbose
     )
@@ -103,9 +88,9 @@ def train_cronus(
         return task.finish_printed(reject(tree, train.rows), settings.steepness)
     chosen_by = choosing(held_out)
     if optimize:
-        tree = improve(tree, own, train, chosen_by, settings)
+        tree = improve(tree, bank_weights, train, chosen_by, settings)
     tree = calibrate_at_exits(chosen_by, tree, settings.steepness)
-    return as_stage_tree(bank, tree, "sigmoid" if data.n_classes else "ranked", settings.steepness)
+    return task.finish(tree, "sigmoid" if data.n_classes else "ranked", settings.steepness)
 
 
 def pick_cascade(
@@ -139,7 +124,7 @@ def pick_cascade(
 def _spread(rows: BankRows, ridge: float) -> float:
     """Return the deviation of the scores of a single stage, in (0, 1]."""
     normal = NormalEquations.of(rows.outputs, rows.target, rows.loss_weight)
-    weights = fit_ridge(normal, normal.varies, ridge * normal.unit)
+    weights = normal.fit_ridge(normal.varies, ridge * normal.unit)
     variance = float((weights * (normal.gram @ weights)).sum())
     return float(coarse(np.sqrt(variance))) if 0 < variance <= 1 else 1.0
 
@@ -157,13 +142,13 @@ def minimize_eq_8(
     Prices are in units of cost; `steps` gets the accepted steps.
     """
     rho = l1_of_stages(settings)[-len(start) :]  # a start may have fewer stages
-    eq_8 = RelaxedObjective.of_chain(rows, loss, groups_in_loss(prices, settings.tradeoff), rho, settings.steepness)
+    eq_8 = RelaxedObjective.of_chain(rows, loss, prices.in_loss(settings.tradeoff), rho, settings.steepness)
     return cycle(eq_8, start, _CYCLES, steps)
 
 
 def reject(tree: SoftTree, rows: BankRows) -> SoftTree:
     """Set negligible weights to zero, leave out stages without weights, and answer rejected rows with -1."""
-    tree = drop_zeros(tree, rows)
+    tree = tree.without_zeros(rows)
     empty = ~tree.used.any(axis=1) & tree.topology.routes
     passing: F8 = np.where(tree.intercept[:, 0] > tree.threshold, -np.inf, np.inf)
     tree = tree.with_threshold(np.where(empty, passing, tree.threshold)).without_idle_routes()

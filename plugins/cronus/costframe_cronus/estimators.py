@@ -6,26 +6,11 @@ from typing import Any, ClassVar
 
 from attrs import define, evolve, field
 
-from costframe.plugin import (
-    CostAwareClassifier,
-    CostAwareRegressor,
-    StageTree,
-    TrainingData,
-    check_flag,
-    resolve,
-    split_off,
-)
-from costframe.stagewise import (
-    USUAL_RIDGE,
-    GradedRanker,
-    Step,
-    TwoClassesOnly,
-    WithRecipe,
-    blas_for,
-    ensemble_weights,
-    train_reweighted,
-)
+from costframe import StageTree
+from costframe.plugin import CostAwareClassifier, CostAwareRegressor, Sampling, TrainingData, check_flag, resolve
+from costframe.stagewise import GradedRanker, Step, TwoClassesOnly, WithRecipe, blas_for, train_reweighted
 from costframe_cronus.cronus import train_cronus
+from costframe_cronus.own_weights import ensemble_weights
 from costframe_cronus.settings import CHOICES, PAPER_CHOICES, CascadeSettings
 
 
@@ -141,16 +126,16 @@ class _Cascade(WithRecipe):
             positive_weight=resolve("positive_weight", self.positive_weight, 3.5, strict=True, high=1e300),
             l1=resolve("l1", self.l1, 0.0),
             l1_last=resolve("l1_last", self.l1_last, 0.0),
-            ridge=resolve("ridge", self.ridge, USUAL_RIDGE, strict=True),
+            ridge=resolve("ridge", self.ridge, 0.01, strict=True),
         )
         optimize = self.optimize is None or check_flag("optimize", self.optimize)
-        data, held_out = split_off(data)
+        data, held_out = Sampling(data).split_off()
         task = self._task(data)
-        own = None if task.as_printed else ensemble_weights(self.bank, task.bank)
+        bank_weights = None if task.as_printed else ensemble_weights(self.bank, task.bank)
         free = [name for name in ("steepness", *CHOICES, *PAPER_CHOICES) if getattr(self, name) is None]
         steps: list[Step] = []
         with blas_for(len(data.train), int(task.bank.widths.sum())):
-            tree = train_cronus(task, held_out, own, settings, free, steps, optimize=optimize)
+            tree = train_cronus(task, held_out, bank_weights, settings, free, steps, optimize=optimize)
         self.steps_: tuple[Step, ...] = tuple(steps)
         return tree
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import evolve
 
-from costframe.plugin import F8, SampledPrices, SquaredLoss, sum_over_rows
+from costframe.plugin import F8, SampledPrices, loss_for, sum_over_rows
 from costframe.stagewise import (
     BankRows,
     Evaluation,
@@ -27,20 +27,20 @@ _ROUNDS = 40  # few, so that rounding has no effect
 
 
 def improve(
-    start: SoftTree, own: F8 | None, train: Evaluation, held_out: Evaluation, settings: CascadeSettings
+    start: SoftTree, bank_weights: F8 | None, train: Evaluation, held_out: Evaluation, settings: CascadeSettings
 ) -> SoftTree:
     """Choose the cascade of fewest stages within half a standard error of the best, by halves of held-out rows.
 
     It stands in the place of Algorithm 1: thresholds move, then all weights at fixed supports, by exact cost.
     """
-    found = []
-    for tree, place in [(start, False), *_candidates(start, own, train, held_out, settings)]:
+    measured = []
+    for tree, place in [(start, False), *_candidates(start, bank_weights, train, held_out, settings)]:
         parts = held_out.cross_fit_rows(lambda rows: calibrate_cascade(rows, tree, settings, place=place))  # noqa: B023
         placed = place_thresholds(held_out, tree, settings.steepness) if place else tree
-        found.append((len(placed), float(parts.sum()), parts, placed))
-    least = min(found, key=lambda one: one[1])
-    near = [one for one in found if one[1] - least[1] <= _CAUTION * held_out.error(one[2] - least[2])]
-    return min(near, key=lambda one: one[:2])[3]
+        measured.append((len(placed), float(parts.sum()), parts, placed))
+    least = min(measured, key=lambda entry: entry[1])
+    near = [entry for entry in measured if entry[1] - least[1] <= _CAUTION * held_out.error(entry[2] - least[2])]
+    return min(near, key=lambda entry: entry[:2])[3]
 
 
 def calibrate_cascade(rows: Evaluation, tree: SoftTree, settings: CascadeSettings, *, place: bool) -> SoftTree:
@@ -50,13 +50,13 @@ def calibrate_cascade(rows: Evaluation, tree: SoftTree, settings: CascadeSetting
 
 
 def _candidates(
-    start: SoftTree, own: F8 | None, train: Evaluation, held_out: Evaluation, settings: CascadeSettings
+    start: SoftTree, bank_weights: F8 | None, train: Evaluation, held_out: Evaluation, settings: CascadeSettings
 ) -> Iterator[tuple[SoftTree, bool]]:
     """Yield trees to choose from, and whether to place their thresholds."""
     yield start_cascade(train, evolve(settings, n_stages=1)), False
     starts = [start]
-    if own is not None:
-        starts.append(as_cascade(train.rows, own, train.pricing.at(train.rows.share), settings.n_stages))
+    if bank_weights is not None:
+        starts.append(as_cascade(train.rows, bank_weights, train.pricing.at(train.rows.share), settings.n_stages))
         yield starts[-1].without_idle_routes(), False
     for tree in starts:
         yield tree, True
@@ -65,16 +65,16 @@ def _candidates(
             yield _at_supports(begin, train, held_out, settings), True
 
 
-def as_cascade(rows: BankRows, own: F8, prices: SampledPrices, n_stages: int) -> SoftTree:
-    """Turn a model into a cascade: at most `n_stages` sums of its first outputs, with weights `own`, float64 (C,).
+def as_cascade(rows: BankRows, bank_weights: F8, prices: SampledPrices, n_stages: int) -> SoftTree:
+    """Turn `bank_weights`, float64 (C,), of a model into a cascade: at most `n_stages` sums of its first outputs.
 
     It fits each sum to the target by a slope and a constant. Each stage ends when its purchases pass an equal part of
     the cost, which leaves the largest purchases to the last. No stage rejects rows yet.
     """
     spent = prices.one_by_one()
-    spent = np.cumsum(spent / (spent.sum() or 1.0) + 1e-3 / len(own))
+    spent = np.cumsum(spent / (spent.sum() or 1.0) + 1e-3 / len(bank_weights))
     ends = np.unique(np.searchsorted(spent, spent[-1] * np.arange(1, n_stages + 1) / n_stages * (1 - 1e-12)))
-    weights = np.where(np.arange(len(own)) <= ends[:, np.newaxis], own, 0.0)
+    weights = np.where(np.arange(len(bank_weights)) <= ends[:, np.newaxis], bank_weights, 0.0)
     scores = rows.outputs.times(weights.T)
     w, target = rows.loss_weight, rows.target[:, 0]
     mean = w @ scores
@@ -96,7 +96,7 @@ def _at_supports(tree: SoftTree, train: Evaluation, held_out: Evaluation, settin
 
     def objective(at: Evaluation) -> SupportObjective:
         rows = emphasize(at.rows, settings.positive_weight).columns(used)
-        return SupportObjective(rows, SquaredLoss(), at.costs(tree), settings.tradeoff, settings.steepness)
+        return SupportObjective(rows, loss_for(0), at.costs(tree), settings.tradeoff, settings.steepness)
 
     on_train = objective(train)
     passes = Flow.of(

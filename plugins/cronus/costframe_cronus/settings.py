@@ -6,8 +6,6 @@ from math import exp, log
 
 from attrs import frozen
 
-from costframe.stagewise import USUAL_RIDGE
-
 CHOICES = {"rejected": (0.15, 0.3, 0.5), "ridge": (0.01, 0.1, 1.0)}
 PAPER_CHOICES = {"l1": (0.0, 1e-4, 1e-3), "l1_last": (0.0, 1e-4, 1e-3)}  # section 3.4, chosen by the start alone
 _MOST = 1e300  # largest lambda: products with zero stay zero
@@ -26,7 +24,7 @@ class CascadeSettings:
     # l1, l1_last: rho of all stages but the last, and of the last, as printed
     l1: float = 0.0
     l1_last: float = 0.0
-    ridge: float = USUAL_RIDGE  # of fits by exact cost, in units of the outputs' median variance
+    ridge: float = 0.01  # of fits by exact cost, in units of the outputs' median variance
 
     def tradeoff_at(self, stage: int) -> float:
         """Return lambda_k of a stage, from 0, at most 1e300."""

@@ -10,17 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from costframe.plugin import F8, PricedGroups, SampledPrices, exact_sum, track
-from costframe.stagewise import (
-    BankRows,
-    Evaluation,
-    NormalEquations,
-    SoftTree,
-    WeightedSum,
-    energies,
-    fit_at_price,
-    fit_relaxed,
-    groups_in_loss,
-)
+from costframe.stagewise import BankRows, Evaluation, NormalEquations, SoftTree, WeightedSum, fit_at_price, fit_relaxed
 from costframe_cronus.settings import CascadeSettings
 
 FitStage = Callable[[int, F8], WeightedSum | None]
@@ -92,13 +82,13 @@ def exact_stages(rows: BankRows, price_at: Callable[[F8], SampledPrices], settin
 
     def fit(k: int, passes: F8) -> WeightedSum | None:
         nonlocal bought, known
-        reach, here = float(share @ passes), float((loss_weight * passes).sum())
+        reach, arriving = float(share @ passes), float((loss_weight * passes).sum())
         if known is None or known[0] is not passes:
             come = np.where(passes > _NOBODY * float(loss_weight @ passes), passes, 0.0)
             normal = NormalEquations.of(rows.outputs, rows.target, loss_weight * come)
             known = passes, normal, price_at(share * passes)
         _, normal, prices = known
-        price = min(settings.tradeoff_at(k) / here, 1e300) * reach  # the sums are means over the remaining rows
+        price = min(settings.tradeoff_at(k) / arriving, 1e300) * reach  # the sums are means over the remaining rows
         fitted = fit_at_price(normal, prices.after(bought), price, settings.ridge)
         if k < settings.n_stages - 1 and not fitted.any():
             return None
@@ -117,9 +107,9 @@ def relaxed_stages(rows: BankRows, prices: PricedGroups, settings: CascadeSettin
         reach = float(rows.share @ passes)  # d_k
         if reach < _NO_REACH:
             return None
-        inflated = groups_in_loss(prices, settings.tradeoff_at(k))
+        inflated = prices.in_loss(settings.tradeoff_at(k))
         stage = fit_relaxed(rows, passes, inflated, float(rho[k]), bought, reach)
-        bought = bought + reach**2 * energies(prices, stage.weights)  # a of eq. 12
+        bought = bought + reach**2 * prices.energies(stage.weights)  # a of eq. 12
         return stage
 
     return fit

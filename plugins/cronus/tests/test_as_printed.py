@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import costframe as cf
-from costframe.plugin import BankOutputs, PricedGroups, SquaredLoss
+from costframe.core.learners.outputs import BankOutputs
+from costframe.plugin import PricedGroups
 from costframe.stagewise import BankRows
+from costframe.training.losses import SquaredLoss
 from costframe_cronus import CronusClassifier, CronusRanker, ReweightedRegressor
 from costframe_cronus.cronus import minimize_eq_8
 from costframe_cronus.settings import CascadeSettings

@@ -9,12 +9,14 @@ from sklearn.metrics import average_precision_score
 from stagewise_cases import bank_rows, evaluation_of
 
 import costframe as cf
-from costframe.plugin import BankOutputs, PricedGroups, Rows, SampledPrices, TrainingData
-from costframe.stagewise import Flow, NormalEquations, calibrate_at_exits, ensemble_weights, estimator, fit_at_price
+from costframe.core.learners.outputs import BankOutputs
+from costframe.plugin import PricedGroups, Rows, SampledPrices, TrainingData
+from costframe.stagewise import Flow, NormalEquations, calibrate_at_exits, estimator, fit_at_price
 from costframe.testing.check import checks
 from costframe_cronus import CronusClassifier, ReweightedClassifier
 from costframe_cronus import cronus as training
 from costframe_cronus.improve import as_cascade
+from costframe_cronus.own_weights import ensemble_weights
 from costframe_cronus.settings import CascadeSettings
 from costframe_cronus.start import exact_stages, fit_stages
 
@@ -87,9 +89,9 @@ def train(*, optimize=True, own=None, classes=True, tradeoff=2e-3):
         parts.append(Rows(X, y if classes else 2.0 * y - 1, np.random.default_rng(number).uniform(0.5, 2, 400)))
     data, chains = TrainingData(parts[0], parts[1], COSTS, COSTS.select(NAMES), 2 if classes else 0), []
     with pytest.MonkeyPatch.context() as patch:
-        make = training.as_stage_tree
-        keep = lambda bank, chain, *rest: chains.append(chain) or make(bank, chain, *rest)  # noqa: E731
-        patch.setattr(training, "as_stage_tree", keep)
+        make = estimator.BankTask.finish
+        keep = lambda task, chain, *rest: chains.append(chain) or make(task, chain, *rest)  # noqa: E731
+        patch.setattr(estimator.BankTask, "finish", keep)
         task = estimator.BankTask(data, BANK, tradeoff, False, "path")
         training.train_cronus(task, parts[1], own, chosen, (), [], optimize=optimize)
     rows = parts[1]

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.plugin import dominated_duplicates
+from costframe.training.dominated import dominated_duplicates
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_miser import MiserClassifier
 

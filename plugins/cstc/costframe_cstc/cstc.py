@@ -8,21 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import numpy as np
 from attrs import evolve
 
-from costframe.plugin import Rows, SquaredLoss, StageTree, WeakLearnerBank, halves, loss_for, sample_by_hash
-from costframe.stagewise import (
-    MOST_LEARNERS,
-    BankTask,
-    Evaluation,
-    SoftTree,
-    Step,
-    as_stage_tree,
-    calibrate_tree,
-    climb,
-    pick,
-)
+from costframe import StageTree, WeakLearnerBank
+from costframe.plugin import Rows, Sampling, loss_for
+from costframe.stagewise import BankTask, Evaluation, SoftTree, Step, calibrate_tree, pick
 from costframe_cstc.divide import divide
 from costframe_cstc.grow import grow
 from costframe_cstc.moves import move_routes
@@ -57,24 +47,24 @@ def train_cstc(
     data, bank = task.data, task.bank
 
     def on(rows: Rows, learners: WeakLearnerBank = bank) -> Evaluation:
-        found = task.on(rows, learners)
-        reads = found.pricing.on_all_rows if len(rows) <= _MOST_READ else None
+        fitter = task.on(rows, learners)
+        reads = fitter.pricing.on_all_rows if len(rows) <= _MOST_READ else None
         if data.n_classes and settings.loss == "logistic":
-            return evolve(found, reads=reads, loss=loss_for(data.n_classes))
-        return evolve(found, reads=reads)
+            return evolve(fitter, reads=reads, loss=loss_for(data.n_classes))
+        return evolve(fitter, reads=reads)
 
     if task.as_printed:
         tree = train_as_printed(on(data.train), on(held_out), settings, steps)
         return task.finish_printed(tree, settings.steepness)
-    few = bank.restrict(np.arange(min(len(bank), MOST_LEARNERS)))
-    fewer, few_held_out = (sample_by_hash(rows, data, _MOST_PICKING) for rows in (data.train, held_out))
+    few = task.first_learners
+    fewer, few_held_out = (Sampling(data).sample(rows, _MOST_PICKING) for rows in (data.train, held_out))
     settings = pick_tree(settings, free, on(fewer, few), on(few_held_out, few), task.verbose)
     train = on(data.train)
-    some = on(sample_by_hash(data.train, data, _MOST_MOVING)) if len(data.train) > _MOST_MOVING else train
-    chosen_by = evolve(on(held_out), half=halves(held_out, data))
+    some = on(Sampling(data).sample(data.train, _MOST_MOVING)) if len(data.train) > _MOST_MOVING else train
+    chosen_by = evolve(on(held_out), half=Sampling(data).halves(held_out))
     tree = train_by_exact_cost(train, some, chosen_by, settings, tune="ridge" in free)
     tree = calibrate_tree(tree, chosen_by) if data.n_classes else tree
-    return as_stage_tree(bank, tree, task.link, settings.steepness)
+    return task.finish(tree, steepness=settings.steepness)
 
 
 def train_by_exact_cost(
@@ -93,7 +83,7 @@ def train_by_exact_cost(
     """
 
     def total(tree: SoftTree) -> float:
-        return held_out.total(tree if isinstance(held_out.loss, SquaredLoss) else calibrate_tree(tree, held_out))
+        return held_out.total(tree if held_out.loss.link == "identity" else calibrate_tree(tree, held_out))
 
     fitter, fewer = Fitter(train, settings.ridge), Fitter(some, settings.ridge)
     tree, answers = grow(fitter, settings.depth, settings.inflation)
@@ -105,17 +95,18 @@ def train_by_exact_cost(
         tree, answers = refit_answers(fitter, divide(fewer, tree, settings.depth, held_out))
         best = min([best, prune_nodes(held_out, tree, answers)], key=total)
     if tune:
-        best = min([best, _tuned(fitter, fewer, best, held_out)], key=total)
+        best = min([best, _tuned(fitter, fewer, best, held_out, settings)], key=total)
     return min([best, _placed(held_out, best)], key=total)
 
 
-def _tuned(fitter: Fitter, fewer: Fitter, tree: SoftTree, held_out: Evaluation) -> SoftTree:
+def _tuned(fitter: Fitter, fewer: Fitter, tree: SoftTree, held_out: Evaluation, settings: CSTCSettings) -> SoftTree:
     """Fit answers again with the best ridge on held-out rows, chosen by fits to fewer training rows."""
 
-    def total(ridge: float) -> float:
-        return held_out.total(refit_answers(evolve(fewer, ridge=ridge), tree)[0])
+    def total(at: CSTCSettings) -> float:
+        return held_out.total(refit_answers(evolve(fewer, ridge=at.ridge), tree)[0])
 
-    ridge = climb(CHOICES["ridge"], fitter.ridge, total)
+    ridges, start = {"ridge": CHOICES["ridge"]}, {"ridge": (settings.ridge,)}
+    ridge = pick(settings, ridges, start, total, 1, "CSTC: ridge", 0).ridge
     tuned = tree if ridge == fitter.ridge else refit_answers(evolve(fitter, ridge=ridge), tree)[0]
     return min((tree, tuned), key=held_out.total)
 
@@ -124,7 +115,7 @@ def _placed(held_out: Evaluation, tree: SoftTree) -> SoftTree:
     """Place thresholds on held-out rows, if thresholds placed on one half are better on the other."""
     if held_out.half is None or len(tree) == 1:
         return tree
-    gained = held_out.cross_fit(lambda _: tree) - held_out.cross_fit(lambda half: half.place_thresholds(tree))
+    gained = held_out.cross_fit(lambda _: tree) - held_out.cross_fit(lambda part: part.place_thresholds(tree))
     return held_out.place_thresholds(tree) if gained > 0 else tree
 
 

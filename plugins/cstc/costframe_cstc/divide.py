@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from costframe.plugin import B1, exact_sum
-from costframe.stagewise import Evaluation, SoftTree, WeightedSum, halving_threshold, prices_in_loss
+from costframe.stagewise import Evaluation, SoftTree, WeightedSum
 from costframe_cstc.grow import FEWEST_ROWS
+from costframe_cstc.halving import halving_threshold
 from costframe_cstc.node_fits import Fitter, NodeFit
 from costframe_cstc.refit import path_models
 
@@ -49,11 +50,11 @@ def _divided(fitter: Fitter, tree: SoftTree, node: int, known: WeightedSum) -> I
         scores = train.rows.outputs.columns(np.array([output])).times(np.ones(1))
         threshold = halving_threshold(scores[fit.at], train.rows.loss_weight[fit.at])
         halves = inside & ~(scores > threshold), inside & (scores > threshold)
-        if min(exact_sum(counts[half]) for half in halves) < FEWEST_ROWS:
+        if min(exact_sum(counts[part]) for part in halves) < FEWEST_ROWS:
             continue
         route = np.zeros(tree.weights.shape[1])
         route[output] = 1.0
-        below, above = (fitter.at(known, half).answer(bought | (route != 0)) for half in halves)
+        below, above = (fitter.at(known, part).answer(bought | (route != 0)) for part in halves)
         yield tree.dividing(node, route, threshold, below, above)
 
 
@@ -63,7 +64,7 @@ def _worth_trying(fit: NodeFit, bought: B1) -> list[int]:
     varying = np.flatnonzero(normal.varies)
     if len(varying) <= _TRIED:
         return varying.tolist()
-    offers = prices_in_loss(fit.prices.after(bought), fit.price).offers
+    offers = fit.prices.after(bought).in_loss(fit.price).offers
     gain = 0.5 * np.square(normal.right).sum(axis=1) / np.maximum(np.diag(normal.gram), np.finfo(np.float64).tiny)
     free = np.finfo(np.float64).tiny * max(1.0, float(gain[varying].max()))  # to keep the worth of free outputs finite
     rate = gain / np.maximum(offers, free)

@@ -6,19 +6,19 @@ from typing import Any
 
 from attrs import define, field
 
+from costframe import StageTree
 from costframe.plugin import (
     CostAwareClassifier,
     CostAwareRanker,
     CostAwareRegressor,
     DataError,
-    StageTree,
+    Sampling,
     TrainingData,
     check_choice,
     check_flag,
     resolve,
-    split_off,
 )
-from costframe.stagewise import Step, WithRecipe, blas_for, blas_threads, train_reweighted
+from costframe.stagewise import Step, WithRecipe, blas_for, train_reweighted
 from costframe_cstc.cstc import train_cstc
 from costframe_cstc.settings import CHOICES, CSTCSettings
 
@@ -47,9 +47,9 @@ class _Tree(WithRecipe):
             ridge, task = resolve("ridge", self.ridge, None, strict=True), self._task(data)
             with blas_for(len(data.train), int(task.bank.widths.sum())):
                 return train_reweighted(task, ridge)
-        data, held_out = split_off(data)
+        data, held_out = Sampling(data).split_off()
         task, free = self._task(data), [name for name in CHOICES if getattr(self, name) is None]
-        with blas_threads(1):
+        with blas_for(len(data.train), int(task.bank.widths.sum()), large=1):
             tree = train_cstc(task, held_out, settings, free, steps)
         self.steps_ = tuple(steps)
         return tree

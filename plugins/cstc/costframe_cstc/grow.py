@@ -15,7 +15,8 @@ import numpy as np
 from attrs import define, field
 
 from costframe.plugin import B1, F8, exact_sum
-from costframe.stagewise import SoftTree, Topology, WeightedSum, halving_threshold
+from costframe.stagewise import SoftTree, Topology, WeightedSum
+from costframe_cstc.halving import halving_threshold
 from costframe_cstc.node_fits import Fitter
 
 FEWEST_ROWS = 10  # rows on each side of a route
@@ -57,7 +58,7 @@ def grow(fitter: Fitter, depth: int, inflation: float) -> tuple[SoftTree, list[W
         halves = _fit_node(fitter, node, _power(inflation, depth - node.level), last=node.level == depth)
         if halves is not None:
             bought = node.bought | node.classifier.used
-            pair = [_Node(node.level + 1, half, bought, node.classifier) for half in halves]
+            pair = [_Node(node.level + 1, part, bought, node.classifier) for part in halves]
             node.children = len(nodes), len(nodes) + 1
             nodes += pair
             waiting += pair

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import frozen
 
-from costframe.plugin import B1, F8, LogisticLoss
+from costframe.plugin import B1, F8, loss_for
 from costframe.stagewise import Evaluation, Flow, NormalEquations, SoftTree, best_threshold, fit_at_price, refine
 from costframe_cstc.node_fits import Fitter
 
@@ -77,7 +77,7 @@ def _candidates(fitter: Fitter, tree: SoftTree, choice: _Choice) -> Iterator[Sof
         H = outputs.columns(used).block(slice(0, len(at)))
         yield _routed(fitter.train, tree, choice, weights[:, 0])
         start, nothing = (2.0 * weights[used], 2.0 * normal.intercept(weights)), np.zeros(side.shape)
-        refined, _ = refine(LogisticLoss(), H, side, size[at], nothing, start, ridge * normal.unit / 4)
+        refined, _ = refine(loss_for(2), H, side, size[at], nothing, start, ridge * normal.unit / 4)
         weights[used] = refined
         yield _routed(fitter.train, tree, choice, weights[:, 0])
 

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from attrs import frozen
 
-from costframe.plugin import (
-    B1,
-    F8,
-    I8,
-    BankOutputs,
-    SampledPrices,
-    SquaredLoss,
-    exact_sum,
-    sum_over_rows,
-)
+from costframe.plugin import B1, F8, I8, SampledPrices, exact_sum, sum_over_rows
 from costframe.stagewise import Evaluation, NormalEquations, WeightedSum, fit_at_price, refine
 
 _SHRINK = 0.5  # a node's ridge is multiplied by its share of the rows to minus this power
@@ -76,7 +68,7 @@ class NodeFit:
         return self._refined(weights, normal.intercept(weights[used]))
 
     @cached_property
-    def _outputs(self) -> BankOutputs:
+    def _outputs(self) -> Any:
         return self.fitter.train.rows.outputs.rows(self.at)
 
     @cached_property
@@ -118,14 +110,14 @@ class NodeFit:
     def _refined(self, weights: F8, constant: F8) -> WeightedSum:
         """Add a step to the prior."""
         rows, loss, prior = self.fitter.train.rows, self.fitter.train.loss, self.prior
-        if not isinstance(loss, SquaredLoss):
+        if loss.link != "identity":
             used, weight = np.flatnonzero(weights.any(axis=1)), rows.loss_weight[self.at]
             total, H = exact_sum(weight), self._outputs.columns(used).block(slice(0, len(self.at)))
             squares, mean = np.split(sum_over_rows(np.hstack([np.square(H), H]), weight / total), 2)
             unit = float(np.median(squares - np.square(mean))) if len(used) else 0.0
             ridge = self.fitter.ridge_for(self._share) * max(unit, 0.0) * self._weight / total
             start = weights[used], constant
-            found, constant = refine(loss, H, rows.target[self.at], weight, self._offset, start, ridge)
+            refined, constant = refine(loss, H, rows.target[self.at], weight, self._offset, start, ridge)
             weights = np.zeros(weights.shape)
-            weights[used] = found
+            weights[used] = refined
         return WeightedSum(prior.weights + weights, prior.constant + constant)

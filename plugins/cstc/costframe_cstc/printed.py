@@ -16,12 +16,9 @@ from costframe.stagewise import (
     Topology,
     WeightedSum,
     cycle,
-    drop_zeros,
-    energies,
     fit_relaxed,
-    groups_in_loss,
-    halving_threshold,
 )
+from costframe_cstc.halving import halving_threshold
 from costframe_cstc.settings import CSTCSettings
 
 _CYCLES = 100  # of eq. 5
@@ -32,13 +29,13 @@ def train_as_printed(train: Evaluation, held_out: Evaluation, settings: CSTCSett
 
     The printed loss counts every level of the tree; so its lambda is the tradeoff times the number of levels.
     """
-    groups = groups_in_loss(train.pricing.groups, settings.depth * settings.tradeoff)
+    groups = train.pricing.groups.in_loss(settings.depth * settings.tradeoff)
     topology = Topology.full(settings.depth)
     tree = fit_top_down(train.rows, groups, topology, settings)
     if settings.optimize:
         eq_5 = RelaxedObjective.of_tree(train.rows, train.loss, groups, topology, settings.l1, settings.steepness)
         tree = cycle(eq_5, tree.coarse(), _CYCLES, steps)
-    tree = prune_by_loss(held_out, drop_zeros(tree, train.rows))
+    tree = prune_by_loss(held_out, tree.without_zeros(train.rows))
     return fine_tune(train.rows, tree, settings.steepness)
 
 
@@ -48,7 +45,7 @@ def fit_top_down(rows: BankRows, groups: PricedGroups, topology: Topology, setti
     for node in range(len(topology)):
         passes = _passes(rows, tree, settings.steepness)[:, node]
         before = np.flatnonzero(topology.paths[node])[:-1]
-        bought = np.asarray(sum((energies(groups, tree.weights[k]) for k in before), np.zeros(len(groups.price))))
+        bought = np.asarray(sum((groups.energies(tree.weights[k]) for k in before), np.zeros(len(groups.price))))
         share = float(rows.share @ passes)
         fit = fit_relaxed(rows, passes, groups.times(share), settings.l1, bought)
         tree = tree.with_answer(node, fit)

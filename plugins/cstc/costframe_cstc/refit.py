@@ -15,13 +15,13 @@ _ERRORS = 1.0  # a subtree must gain this many standard errors of its gain
 def path_models(fitter: Fitter, tree: SoftTree) -> list[WeightedSum]:
     """Fit an answer for each node over the learners bought on the way to it."""
     passes = fitter.train.flow(tree).passes > 0
-    found = [fitter.constant]
+    models = [fitter.constant]
     for node, parent in enumerate(tree.topology.parent.tolist()):
         if node:
-            inside, prior = passes[:, parent], found[parent]
+            inside, prior = passes[:, parent], models[parent]
             known = fitter.at(prior, inside).free_answer(tree.bought(node)) if inside.any() else prior
-            found.append(known)
-    return found
+            models.append(known)
+    return models
 
 
 def refit_answers(fitter: Fitter, tree: SoftTree) -> tuple[SoftTree, list[WeightedSum]]:

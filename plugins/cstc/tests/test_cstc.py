@@ -11,7 +11,7 @@ from stagewise_cases import evaluation_of
 
 import costframe as cf
 from costframe.plugin import ParameterError
-from costframe.testing.check import checks
+from costframe.testing import checks
 from costframe_cronus import ReweightedClassifier, ReweightedRegressor
 from costframe_cstc import CSTCClassifier, CSTCRegressor
 from costframe_cstc.divide import divide

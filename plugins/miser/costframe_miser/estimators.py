@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 
 from attrs import define, evolve, field
 
+from costframe import StageTree
 from costframe.plugin import (
     CostAwareClassifier,
     CostAwareRanker,
     CostAwareRegressor,
     ParameterError,
-    StageTree,
     TrainingData,
     check_flag,
 )
-from costframe.trees import AnnealedPath, Annealing, BoostedEstimator, OncePrices, Paper, TreeSettings, once_prices
+from costframe.trees import AnnealedPath, Annealing, BoostedEstimator, OncePrices, Paper, TreeSettings
 from costframe_miser.miser import anneal_miser, train_miser
 
 _PAPER = TreeSettings(n_estimators=300, max_depth=3, growth="breadth", newton=False, from_zero=True)
@@ -60,7 +60,7 @@ class _Miser(BoostedEstimator):
         if shrink and not (prices.learner or prices.reuse or prices.split.any()):
             raise ParameterError("shrink_recurring: has no effect, the costs have no learner, split or reuse price")
         share = eta * (2 - eta) if shrink else 1.0
-        return once_prices(prices, data.train, tradeoff=data.tradeoff, share=share)
+        return OncePrices.of(prices, data.train, tradeoff=data.tradeoff, share=share)
 
 
 @define(slots=False, eq=False, repr=False)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from costframe.plugin import Loss, StageTree, TrainingData
+from costframe import StageTree
+from costframe.plugin import Loss, TrainingData
 from costframe.trees import (
     AnnealedPath,
     Annealing,
+    BinnedData,
     BoostingRun,
-    GrowAt,
     Monitor,
     OncePrices,
     Start,
     TreeSettings,
     anneal,
-    bin_rows,
     tree_grower,
 )
 
@@ -55,5 +58,5 @@ def anneal_miser(
     return anneal(data, loss, [start], asked, step=settings.learning_rate, n_threads=settings.n_threads)
 
 
-def _grower(data: TrainingData, settings: TreeSettings) -> GrowAt:
-    return tree_grower(data.train, bin_rows(data.train, settings, data.categorical), settings)
+def _grower(data: TrainingData, settings: TreeSettings) -> Callable[..., Any]:
+    return tree_grower(data.train, BinnedData.of(data.train, settings, data.categorical), settings)

@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import costframe as cf
 from costframe import CostframeError
-from costframe.core.cost.accounts import PrefixCost
 from costframe_miser import MiserClassifier, MiserRanker, MiserRegressor
 
 WEIGHTED = {"check_class_weight_classifiers": "sets n_iter_no_change without validation data; here that is an error"}
@@ -144,16 +143,3 @@ def test_early_stopping_keeps_the_best_prefix_by_what_is_watched(scoring):
             for other in [MiserClassifier(**usual | {"n_estimators": rounds})]
         ]
         assert losses[0] == min(losses)
-
-
-def test_validation_cost_is_watched_exactly():
-    """The monitor's running cost is the evaluator's cost of that prefix."""
-    rng, X = table(7, 200, 5, missing=0.2)
-    costs = cf.CostModel.from_dict(priced(5, rng).to_dict() | {"split": 0.1, "learner": 0.2, "reuse": 0.3})
-    y = np.nan_to_num(X).sum(axis=1)
-    model = MiserRegressor(costs, 1e-3, n_estimators=8).fit(X, y)
-    running = PrefixCost(X, np.ones(200), costs.select(costs.names))
-    for t in range(len(model.bank_)):
-        running.add(model.bank_.trees.restrict([t]))
-        prefix = MiserRegressor(costs, 1e-3, n_estimators=t + 1).fit(X, y)
-        assert running.mean == pytest.approx(prefix.cost(X).mean, rel=1e-12)

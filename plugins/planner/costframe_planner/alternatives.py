@@ -10,7 +10,7 @@ from attrs import evolve
 
 from costframe.plugin import F8, run_parallel
 from costframe.sets import FeatureSet, SetArchive
-from costframe.trees import TreeSettings, regress_many
+from costframe.trees import ManyFolds, TreeSettings
 
 _NEAR = 0.35  # largest loss of a candidate above the front at its cost, as a share of the possible gain
 _DEAREST = 0.8  # largest cost of a candidate, as a share of the full cost
@@ -36,14 +36,17 @@ def choose_by_score(
     score surely is better than the second one's.
     """
     known, steps = set(chosen), []
-    found = sorted(archive.found.values(), key=lambda each: (each.cost, each.features not in known, -each.score))
+    by_cost = sorted(
+        archive.found.values(),
+        key=lambda candidate: (candidate.cost, candidate.features not in known, -candidate.score),
+    )
     best = archive.found[frozenset()]
-    least = _SCORE_STEP * (max(each.score for each in found) - best.score)
-    for each in found:
-        if each.features not in known and each.score > best.score + least:
-            steps.append((each.score - best.score, each.features, best.features))
-        if each.score > best.score + (0.0 if each.features in known else least):
-            best = each
+    least = _SCORE_STEP * (max(candidate.score for candidate in by_cost) - best.score)
+    for candidate in by_cost:
+        if candidate.features not in known and candidate.score > best.score + least:
+            steps.append((candidate.score - best.score, candidate.features, best.features))
+        if candidate.score > best.score + (0.0 if candidate.features in known else least):
+            best = candidate
     steps = sorted(steps, key=lambda step: -step[0])[:most]
     return [new for _, new, old in steps if is_better(new, old)]
 
@@ -58,11 +61,11 @@ def choose_alternatives(archive: SetArchive, most: int) -> list[frozenset[int]]:
         return []
     deciding = list(dict.fromkeys(a.features & b.features for a, b in _pairs(archive)))[:_DECIDING]
     archive.try_each_with(deciding, _FURTHER)  # features that choose between two sets may choose between many
-    found: list[frozenset[int]] = []
+    pairs: list[frozenset[int]] = []
     for shared in deciding:
-        wanted = [each for each in [shared, *_sets_in_use(archive, shared)] if each not in found]
-        found += wanted[: max(most - len(found), 0)]
-    return found
+        wanted = [features for features in [shared, *_sets_in_use(archive, shared)] if features not in pairs]
+        pairs += wanted[: max(most - len(pairs), 0)]
+    return pairs
 
 
 def _sets_in_use(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[int]]:
@@ -72,11 +75,15 @@ def _sets_in_use(archive: SetArchive, shared: frozenset[int]) -> list[frozenset[
     """
     front = archive.front()
     spread, full = front[0].loss - front[-1].loss, archive.prices.full
-    more = [each for each in archive.found.values() if shared < each.features and each.loss < front[0].loss]
-    sets = sorted(more, key=lambda each: (each.cost, each.loss))[:_MANY]
-    losses = np.stack([each.losses for each in sets], axis=1)
+    more = [
+        candidate
+        for candidate in archive.found.values()
+        if shared < candidate.features and candidate.loss < front[0].loss
+    ]
+    sets = sorted(more, key=lambda candidate: (candidate.cost, candidate.loss))[:_MANY]
+    losses = np.stack([candidate.losses for candidate in sets], axis=1)
     expected, weight = _cross_fit(archive, shared, losses), archive.rows.weight[archive.judged_rows]
-    price = (np.array([each.cost for each in sets]) - archive.prices.of_set(shared)) / full
+    price = (np.array([candidate.cost for candidate in sets]) - archive.prices.of_set(shared)) / full
     share = np.zeros(len(sets))
     for tradeoff in np.geomspace(0.03, 3.0, 8) * spread:
         best = (expected + tradeoff * price).argmin(axis=1)
@@ -101,19 +108,19 @@ def _pairs(archive: SetArchive) -> list[tuple[FeatureSet, FeatureSet]]:
         for gain, (a, b) in zip(gained, pairs, strict=True)
         if gain > _LEAST * spread
     ]
-    return [(a, b) for _, a, b in sorted(worth, key=lambda each: -each[0])]
+    return [(a, b) for _, a, b in sorted(worth, key=lambda entry: -entry[0])]
 
 
 def _candidates(archive: SetArchive, front: list[FeatureSet], spread: float) -> list[FeatureSet]:
     """List the sets with a loss close to that of the front at their cost, the best first."""
-    costs, losses = np.array([each.cost for each in front]), [each.loss for each in front]
+    costs, losses = np.array([candidate.cost for candidate in front]), [candidate.loss for candidate in front]
     near = []
-    for each in archive.found.values():
-        if 0 < each.cost <= _DEAREST * archive.prices.full and each.loss < front[0].loss - _LEAST * spread:
-            more = each.loss - losses[int(np.searchsorted(costs, each.cost, side="right")) - 1]
+    for candidate in archive.found.values():
+        if 0 < candidate.cost <= _DEAREST * archive.prices.full and candidate.loss < front[0].loss - _LEAST * spread:
+            more = candidate.loss - losses[int(np.searchsorted(costs, candidate.cost, side="right")) - 1]
             if more <= _NEAR * spread:
-                near.append((more, each.cost, sorted(each.features), each))
-    return [each for *_, each in sorted(near, key=lambda one: one[:3])[:_CANDIDATES]]
+                near.append((more, candidate.cost, sorted(candidate.features), candidate))
+    return [candidate for *_, candidate in sorted(near, key=lambda entry: entry[:3])[:_CANDIDATES]]
 
 
 def _pair_gain(archive: SetArchive, a: FeatureSet, b: FeatureSet) -> float:
@@ -135,4 +142,4 @@ def _cross_fit(archive: SetArchive, features: frozenset[int], targets: F8) -> F8
     data = archive.data.take_columns(np.array(sorted(features), np.int64)).take_rows(chosen)
     rows = archive.rows.take(chosen)
     settings = evolve(_FEW_TREES, min_samples_leaf=max(5, int(rows.repeats.sum()) // 100))
-    return regress_many(data, rows, targets, archive.half[chosen], settings, whole=False).predictions
+    return ManyFolds.fit(data, rows, targets, archive.half[chosen], settings, whole=False).predictions

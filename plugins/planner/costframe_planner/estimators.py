@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from attrs import define, evolve, field, fields_dict
 from numpy.typing import ArrayLike
 
+from costframe.adoption import GivenBase
 from costframe.plugin import (
     CostAwareClassifier,
     CostAwareEstimator,
@@ -22,8 +23,7 @@ from costframe.plugin import (
     restore_on_error,
     track_share,
 )
-from costframe.trees import TreeSettings, check_limits, scorer
-from costframe_planner.base import Base
+from costframe.trees import Annealing, Scorer, TreeSettings
 from costframe_planner.path import PlannedPath, measure_path
 from costframe_planner.planner import train_plain, train_planner
 from costframe_planner.predictor import KeptPlan, make_single
@@ -92,12 +92,12 @@ class _Planner(CostAwareEstimator):
         data = self.training_data(
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid, qid_val=qid_val
         )
-        limits = None if tradeoffs is None else check_limits(tradeoffs)
-        score, problem = scorer(scoring), self._problem(data)
+        limits = None if tradeoffs is None else Annealing.check_limits(tradeoffs)
+        score, problem = Scorer.of(scoring), self._problem(data)
         with track_share("Planner", verbose=self.verbose) as shown:
             progress = progress or shown
-            kept = KeptPlan.of(problem, train_planner(problem, progress, score), data)
-            path = measure_path(kept, score, limits, progress)
+            plan = KeptPlan.of(problem, train_planner(problem, progress, score), data)
+            path = measure_path(plan, score, limits, progress)
         return self._keep_path(path, path.predictor_at(self._tradeoff_for(problem)), data)
 
     def _train(self, data: TrainingData) -> PlannedPredictor:
@@ -106,8 +106,8 @@ class _Planner(CostAwareEstimator):
         with track_share("Planner", verbose=self.verbose) as progress:
             if tradeoff == 0:  # prices have no effect, so a plan is useless
                 return make_single(data, *train_plain(problem), problem.rows)
-            kept = KeptPlan.of(problem, train_planner(problem, progress), data)
-            return measure_path(kept).predictor_at(tradeoff)
+            plan = KeptPlan.of(problem, train_planner(problem, progress), data)
+            return measure_path(plan).predictor_at(tradeoff)
 
     def _problem(self, data: TrainingData) -> Problem:
         settings, base = self._settings(), None
@@ -116,7 +116,7 @@ class _Planner(CostAwareEstimator):
                 if getattr(self, name) is not None:
                     raise ParameterError(f"{name}: is of boosted trees, and has no effect with a base; leave it out")
             seed, framed = self.random_state or 0, hasattr(self, "feature_names_in_")
-            base = Base.of(self.base, data, getattr(self, "classes_", None), seed, framed=framed)
+            base = GivenBase.of(self.base, data, getattr(self, "classes_", None), seed, framed=framed)
         return Problem.of(data, settings, base, money=self.tradeoff is None)
 
     def _tradeoff_for(self, problem: Problem) -> float:
@@ -179,7 +179,7 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
     Attributes
     ----------
     predictor_ : PlannedPredictor
-        The model; its prediction accepts other prices, another tradeoff, caps and unavailable features.
+        The model; its prediction accepts other prices, another tradeoff, and limits.
     classes_ : ndarray (K,)
     """
 

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.plugin import F8, Rows
-from costframe.trees import BinMapper, BinnedData, ManyFolds, TreeSettings, regress_many
+from costframe.trees import BinMapper, BinnedData, ManyFolds, TreeSettings
 from costframe_planner.problem import COARSE, Problem
 from costframe_planner.set_models import SetModel
 
@@ -18,8 +18,8 @@ _SHARE, _FEWEST = 300, 20  # a leaf has at least n / _SHARE and at least _FEWEST
 
 def regress_gains(problem: Problem, models: list[SetModel], k: int, seen: BinnedData) -> ManyFolds:
     """Regress the gains of each later set at stop k."""
-    here = models[k].losses
-    targets = np.stack([model.losses - here for model in models[k + 1 :]], axis=1)
+    losses = models[k].losses
+    targets = np.stack([model.losses - losses for model in models[k + 1 :]], axis=1)
     return regress(problem, seen, targets)
 
 
@@ -40,7 +40,7 @@ def regress(problem: Problem, seen: BinnedData, targets: F8, *, n_threads: int =
     step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
     settings = evolve(_GAIN_TREES, min_samples_leaf=fewest, learning_rate=step, n_estimators=n_rounds)
     parts, rows = problem.fold % _PARTS, problem.rows
-    found = regress_many(seen, rows, targets, parts, settings, n_threads=n_threads)
+    found = ManyFolds.fit(seen, rows, targets, parts, settings, n_threads=n_threads)
     each = zip(*map(np.ascontiguousarray, (found.predictions.T, targets.T)), found.intercept, strict=True)
     return found.shrunk(np.array([_slope(rows, *one) for one in each]))
 

@@ -84,12 +84,12 @@ class Measure:
     def _gains(self, point: PathPoint) -> list[F8]:
         trained = self.kept.trained
         made = trained.induced(self.kept.problem, point.tradeoff) if point.key.induced else trained.gains
-        return [each.predictions for each in made]
+        return [folds.predictions for folds in made]
 
     def _kept_gains(self, point: PathPoint) -> list[F8]:
-        kept = self.kept
+        plan = self.kept
         return list(
-            kept.induced(kept.trained.induced(kept.problem, point.tradeoff)) if point.key.induced else kept.gains
+            plan.induced(plan.trained.induced(plan.problem, point.tradeoff)) if point.key.induced else plan.gains
         )
 
     def _asked(self, point: PathPoint) -> float:
@@ -108,19 +108,19 @@ class Measure:
                 return cost / point.objective_cost - 1
             return np.inf if cost > 0 else 0.0
 
-        tried, found, bracket = 0.0, above(0.0), (0.0, 0.0)
-        for step in np.sign(found) * _POWERS:
-            if abs(found) <= _ALIKE:
+        tried, excess, bracket = 0.0, above(0.0), (0.0, 0.0)
+        for step in np.sign(excess) * _POWERS:
+            if abs(excess) <= _ALIKE:
                 return float(point.tradeoff * 2.0**tried)
-            bracket, before = (tried, float(step)), found
-            tried, found = bracket[1], above(bracket[1])
-            if found * before <= 0:
+            bracket, before = (tried, float(step)), excess
+            tried, excess = bracket[1], above(bracket[1])
+            if excess * before <= 0:
                 break
         dear, cheap = sorted(bracket)
         for _ in range(_HALVINGS):
-            if abs(found) <= _ALIKE:
+            if abs(excess) <= _ALIKE:
                 return float(point.tradeoff * 2.0**tried)
             tried = (dear + cheap) / 2
-            found = above(tried)
-            dear, cheap = (tried, cheap) if found > 0 else (dear, tried)
+            excess = above(tried)
+            dear, cheap = (tried, cheap) if excess > 0 else (dear, tried)
         return float(point.tradeoff * 2.0**cheap) if above(cheap) <= _ALIKE else np.nan

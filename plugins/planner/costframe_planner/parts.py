@@ -11,8 +11,9 @@ from copy import copy
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
-from costframe.plugin import B1, F8, I8, U8
+from costframe.plugin import B1, F8, I8
 from costframe.sets import SetArchive
 
 Divided = tuple[frozenset[int], list[B1]]  # a selector, and parts
@@ -37,23 +38,23 @@ def choose_parts(archive: SetArchive, most: int) -> tuple[list[frozenset[int]], 
 
     A part may have a selector of its own. There are none if none is sure. It leaves the archive as it is.
     """
-    possible = archive.constant - min(each.loss for each in archive.found.values())
+    possible = archive.constant - min(candidate.loss for candidate in archive.found.values())
     if not (archive.prices.full > 0 and possible > 0 and archive.rows.total_repeats >= _FEWEST_ROWS):
         return [], []
     actions = _actions(archive)
-    found = _find_selector(_begin(archive, *_PROBE), archive.free, actions, possible)
-    if found is None:
+    selector = _find_selector(_begin(archive, *_PROBE), archive.free, actions, possible)
+    if selector is None:
         return [], []
-    leaves = _nest(archive, *found, actions, possible)
-    selectors = list(dict.fromkeys([found[0], *(own for own, _ in leaves)]))
+    leaves = _nest(archive, *selector, actions, possible)
+    selectors = list(dict.fromkeys([selector[0], *(selector_of_leaf for selector_of_leaf, _ in leaves)]))
     if len(selectors) > 1:  # the largest parts
         leaves = sorted(leaves, key=lambda leaf: -archive.rows.weight[leaf[1]].sum())
         leaves = leaves[: max(1, (most - len(selectors)) // 2)]
     trial = _begin(archive, *(_FOR_FEW if archive.rows.total_repeats <= _FEW_ROWS else _FOR_MANY))
-    trial.try_sets(each | action for each in selectors for action in [frozenset[int](), *actions])
+    trial.try_sets(selector | action for selector in selectors for action in [frozenset[int](), *actions])
     count, chosen = max(2, (most - len(selectors)) // len(leaves)), [*selectors]
-    for own, part in leaves:
-        chain = _chain(trial, own, actions, part)
+    for selector_of_leaf, part in leaves:
+        chain = _chain(trial, selector_of_leaf, actions, part)
         chosen += [
             chain[place] for place in np.linspace(min(1, len(chain) - 1), len(chain) - 1, count).round().astype(int)
         ]
@@ -74,8 +75,8 @@ def _nest(
     leaves = []
     joined: dict[frozenset[int], list[tuple[B1, Divided]]] = {}
     for part in parts:
-        if found := divide(part):
-            joined.setdefault(found[0], []).append((part, found))
+        if division := divide(part):
+            joined.setdefault(division[0], []).append((part, division))
         else:
             leaves.append((selector, part))
     for alike in joined.values():
@@ -83,10 +84,10 @@ def _nest(
         if len(alike) > 1:
             whole = np.logical_or.reduce([part for part, _ in alike])
             divided = divide(whole) or (selector, [whole[whole]])
-        own, inside = divided
-        for each in inside:
-            leaves.append((own, np.zeros_like(whole)))
-            leaves[-1][1][whole] = each
+        chosen_set, inside = divided
+        for part_of_rows in inside:
+            leaves.append((chosen_set, np.zeros_like(whole)))
+            leaves[-1][1][whole] = part_of_rows
     return leaves
 
 
@@ -106,7 +107,7 @@ def _actions(archive: SetArchive) -> list[frozenset[int]]:
     """List the actions of most gain per cost in the fit on all features, without what is free."""
     bundles, prices, single = archive.prices.bundles(), archive.prices, np.diagonal(archive.gain)
     alone = set(range(len(single))).difference(*bundles)
-    actions = [new for each in [*bundles, *(frozenset([f]) for f in sorted(alone))] if (new := each - archive.free)]
+    actions = [new for bundle in [*bundles, *(frozenset([f]) for f in sorted(alone))] if (new := bundle - archive.free)]
 
     def worth(action: frozenset[int]) -> float:
         return float(sum(single[f] for f in action)) / (prices.of_set(action) / prices.full + _FLOOR)
@@ -122,8 +123,8 @@ def _find_selector(
     candidates = [known, *further] if known and known == archive.free else further
     gains = _gains(archive, known, actions) / possible
     tried = n_parts * len(candidates)
-    gained = {each: _gain(archive, each, gains, tried)[0] for each in candidates}
-    for selector in sorted(candidates, key=lambda each: -gained[each])[:_CONFIRMED]:
+    gained = {candidate: _gain(archive, candidate, gains, tried)[0] for candidate in candidates}
+    for selector in sorted(candidates, key=lambda candidate: -gained[candidate])[:_CONFIRMED]:
         if gained[selector] > 0:  # alone, it may tell what a model of it knows: these gains shrink
             beside = _gains(archive, selector, actions) / possible
             gain, parts = _gain(archive, selector, beside, tried)
@@ -135,8 +136,8 @@ def _find_selector(
 def _gains(archive: SetArchive, known: frozenset[int], actions: Sequence[frozenset[int]]) -> F8:
     """Return how much less each judged row loses with each action besides the known features: float64 (n, actions)."""
     archive.try_sets([known, *(known | action for action in actions)])
-    here = archive.found[known].losses
-    return np.stack([here - archive.found[known | action].losses for action in actions], axis=1)
+    losses = archive.found[known].losses
+    return np.stack([losses - archive.found[known | action].losses for action in actions], axis=1)
 
 
 def _gain(archive: SetArchive, selector: frozenset[int], gains: F8, n_candidates: int) -> tuple[float, list[B1]]:
@@ -146,28 +147,30 @@ def _gain(archive: SetArchive, selector: frozenset[int], gains: F8, n_candidates
     """
     used = sorted(sorted(selector, key=lambda f: -archive.gain[f, f])[:_COLUMNS])
     judged = archive.judged_rows
-    bins, half = archive.data.bins[judged][:, used], archive.half[judged]
+    bins, half_of = archive.data.bins[judged][:, used], archive.half[judged]
     rows = archive.rows.take(judged)
     weight, total = rows.weight / rows.weight.sum(), float(rows.repeats.sum())
     fewest = max(_FEWEST, len(judged) // _SHARE)
     won = np.zeros(len(judged))
-    for number in np.unique(half).tolist():
-        inside, outside = half != number, half == number
+    for number in np.unique(half_of).tolist():
+        inside, outside = half_of != number, half_of == number
         if not inside.any():
             return 0.0, []
         splits = _split(bins[inside], gains[inside], weight[inside], fewest)
         mine, leaf = _leaves(splits, bins[inside]), _leaves(splits, bins[outside])
-        means = [_mean(gains[inside][mine == each], weight[inside][mine == each]) for each in range(len(splits) + 1)]
+        means = [
+            _mean(gains[inside][mine == number], weight[inside][mine == number]) for number in range(len(splits) + 1)
+        ]
         best = np.array([mean.argmax() for mean in means])[leaf]
         overall = _mean(gains[inside], weight[inside]).argmax()
         won[outside] = gains[outside, best] - gains[outside, overall]
     gain = float(weight @ won)
     error = float(np.sqrt(weight @ (won - gain) ** 2 / total))
-    sure = np.sqrt(_SURE**2 + 2 * np.log(n_candidates))  # of the best of so many
+    sure = np.sqrt(_SURE**2 + 2 * np.log(n_candidates))  # for the best of n_candidates
     if not gain > max(sure * error, _LEAST):
         return 0.0, []
     leaf = _leaves(splits := _split(bins, gains, weight, fewest), bins)
-    return gain, _merge([leaf == each for each in range(len(splits) + 1)], gains, weight)
+    return gain, _merge([leaf == number for number in range(len(splits) + 1)], gains, weight)
 
 
 def _merge(leaves: list[B1], gains: F8, weight: F8) -> list[B1]:
@@ -175,7 +178,7 @@ def _merge(leaves: list[B1], gains: F8, weight: F8) -> list[B1]:
     parts: dict[int, B1] = {}
     for leaf in sorted(leaves, key=lambda leaf: -weight[leaf].sum()):
         mean = _mean(gains[leaf], weight[leaf])
-        action = next((each for each in parts if mean[each] > _ALIKE * mean.max()), int(mean.argmax()))
+        action = next((number for number in parts if mean[number] > _ALIKE * mean.max()), int(mean.argmax()))
         parts[action] = parts.get(action, leaf) | leaf
     return list(parts.values())
 
@@ -185,43 +188,43 @@ def _mean(gains: F8, weight: F8) -> F8:
     return mean
 
 
-def _split(bins: U8, targets: F8, weight: F8, least: int) -> Splits:
+def _split(bins: NDArray[np.uint8], targets: F8, weight: F8, least: int) -> Splits:
     """Grow a regression tree of all targets at once, best split first."""
     moved = (targets - _mean(targets, weight)) * weight[:, np.newaxis]
     leaf, splits = np.zeros(len(bins), np.int64), []
     best = [_best_split(bins, moved, weight, least)]
     while len(best) < _LEAVES:
-        at = max(range(len(best)), key=lambda each: best[each][0])
+        at = max(range(len(best)), key=lambda number: best[number][0])
         gain, column, last = best[at]
         if not gain > 0:
             break
         leaf[(leaf == at) & (bins[:, column] > last)] = len(best)
         splits.append((at, column, last))
         best.append(best[at])
-        for each in (at, len(best) - 1):
-            here = leaf == each
-            best[each] = _best_split(bins[here], moved[here], weight[here], least)
+        for number in (at, len(best) - 1):
+            inside = leaf == number
+            best[number] = _best_split(bins[inside], moved[inside], weight[inside], least)
     return splits
 
 
-def _best_split(bins: U8, moved: F8, weight: F8, least: int) -> tuple[float, int, int]:
+def _best_split(bins: NDArray[np.uint8], moved: F8, weight: F8, least: int) -> tuple[float, int, int]:
     """Return the decrease of the squared error, the column and the last bin of the best split; 0 first if none."""
     best = (0.0, 0, 0)
-    for column, each in enumerate(bins.T):
-        order = np.argsort(each, kind="stable")
-        ends = np.flatnonzero(np.diff(each[order]))
-        ends = ends[(ends + 1 >= least) & (len(each) - ends - 1 >= least)]
+    for column, codes in enumerate(bins.T):
+        order = np.argsort(codes, kind="stable")
+        ends = np.flatnonzero(np.diff(codes[order]))
+        ends = ends[(ends + 1 >= least) & (len(codes) - ends - 1 >= least)]
         if len(ends):
             sums, weights = np.cumsum(moved[order], axis=0), np.cumsum(weight[order])
             left, right = sums[ends], sums[-1] - sums[ends]
             gain = (left**2).sum(axis=1) / weights[ends] + (right**2).sum(axis=1) / (weights[-1] - weights[ends])
             gain -= (sums[-1] ** 2).sum() / weights[-1]
             place = int(gain.argmax())
-            best = max(best, (float(gain[place]), column, int(each[order[ends[place]]])))
+            best = max(best, (float(gain[place]), column, int(codes[order[ends[place]]])))
     return best
 
 
-def _leaves(splits: Splits, bins: U8) -> I8:
+def _leaves(splits: Splits, bins: NDArray[np.uint8]) -> I8:
     """Return the leaf of each row: int64 (n,)."""
     leaf = np.zeros(len(bins), np.int64)
     for number, (at, column, last) in enumerate(splits, 1):
@@ -233,13 +236,13 @@ def _chain(
     archive: SetArchive, selector: frozenset[int], actions: Sequence[frozenset[int]], part: B1
 ) -> list[frozenset[int]]:
     """Add to the selector, step by step, the action with the largest decrease of a part's loss per price."""
-    weight, found = archive.rows.weight[archive.judged_rows][part], archive.found
+    weight, sets = archive.rows.weight[archive.judged_rows][part], archive.found
 
     def loss(features: frozenset[int]) -> float:
-        return float(np.average(found[features].losses[part], weights=weight))
+        return float(np.average(sets[features].losses[part], weights=weight))
 
     def worth(features: frozenset[int]) -> float:
-        further = (found[features].cost - found[chain[-1]].cost) / archive.prices.full
+        further = (sets[features].cost - sets[chain[-1]].cost) / archive.prices.full
         return (loss(chain[-1]) - loss(features)) / (further + _FLOOR)
 
     chain = [selector]
@@ -251,6 +254,6 @@ def _chain(
         best = max(more, key=worth, default=selector)
         if not loss(best) < loss(chain[-1]) * (1 - _NOTHING):
             break
-        ranked = [*(more[each] for each in sorted(more, key=worth, reverse=True)), *left[_TRIED:]]
+        ranked = [*(more[features] for features in sorted(more, key=worth, reverse=True)), *left[_TRIED:]]
         chain.append(best)
     return chain

@@ -7,16 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.plugin import (
-    MeasuredPath,
-    ParameterError,
-    PathPoint,
-    PlannedPredictor,
-    best_first,
-    check_number,
-    shown,
-    standard_error,
-)
+from costframe.plugin import MeasuredPath, ParameterError, PathPoint, PlannedPredictor, check_number, shown
 from costframe.trees import ManyFolds, Scorer
 from costframe_planner.measure import Measure
 from costframe_planner.plan_points import ladder_around, new_point
@@ -62,14 +53,14 @@ class PlannedPath(MeasuredPath):
 
     def _planned(self, point: PathPoint, tradeoff: float) -> PlannedPredictor:
         """Return a predictor that follows the plan of a point at a tradeoff, and the best price-free ones at others."""
-        kept = self.kept
+        fitted = self.kept
         plan: list[ManyFolds] | int | None = None
         if point.key.stop >= 0:
             plan = point.key.stop
         elif point.key.induced:
-            plan = kept.trained.induced(kept.problem, point.tradeoff)
-        others = [each for each in self.points if each.key.stop < 0 and not each.key.induced]
-        return make_planned(kept.data, kept.trained, tradeoff, plan, ladder_around(point, tradeoff, others))
+            plan = fitted.trained.induced(fitted.problem, point.tradeoff)
+        others = [other for other in self.points if other.key.stop < 0 and not other.key.induced]
+        return make_planned(fitted.data, fitted.trained, tradeoff, plan, ladder_around(point, tradeoff, others))
 
     def counterpart(self, point: PathPoint, whole: PlannedPath) -> PathPoint | None:
         """Return the point that is made like one of a path on more rows: of the same set, or of a bill's tradeoff.
@@ -78,19 +69,21 @@ class PlannedPath(MeasuredPath):
         """
         if point.key.stop >= 0:
             features = whole._features(point)
-            singles = (each for each in self.points if each.key.stop >= 0)
-            return next((each for each in singles if self._features(each) == features), None)
+            singles = (single for single in self.points if single.key.stop >= 0)
+            return next((single for single in singles if self._features(single) == features), None)
         if self.kept.problem.stakes is None:
             return None
-        plans = (each for each in self.points if each.key.stop < 0 and each.key.induced == point.key.induced)
-        return min(plans, key=lambda each: abs(np.log(each.tradeoff / point.tradeoff)), default=None)
+        plans = (plan for plan in self.points if plan.key.stop < 0 and plan.key.induced == point.key.induced)
+        return min(plans, key=lambda plan: abs(np.log(plan.tradeoff / point.tradeoff)), default=None)
 
     def _features(self, point: PathPoint) -> tuple[int, ...]:
         return self.kept.model_of(point.key.stop).features
 
     def plain(self) -> PathPoint:
         """Return the best single set, the cheapest of equal ones."""
-        return self._add_error(max((point for point in self.points if point.key.stop >= 0), key=best_first))
+        return self._add_error(
+            max((point for point in self.points if point.key.stop >= 0), key=lambda point: point.rank)
+        )
 
     def frontier(self) -> tuple[PathPoint, ...]:
         """Return the non-dominated points by score and cost, by ascending cost."""
@@ -119,11 +112,11 @@ class PlannedPath(MeasuredPath):
 
         return best([constant, *filter(is_sure, map(best, filter(None, (singles, plans))))])
 
-    def _saving_error(self, one: PathPoint, other: PathPoint, stakes: Stakes) -> float:
+    def _saving_error(self, point: PathPoint, other: PathPoint, stakes: Stakes) -> float:
         """Return the standard error of the mean cost of errors that one point saves, beside another."""
         rows, measure = self.kept.problem.rows, Measure(self.kept, None)
-        saved = stakes.realised(measure.scores(other)) - stakes.realised(measure.scores(one))
-        return standard_error(rows.weight * (saved - rows.mean(saved)) / rows.total_weight)
+        saved = stakes.realised(measure.scores(other)) - stakes.realised(measure.scores(point))
+        return Scorer.standard_error(rows.weight * (saved - rows.mean(saved)) / rows.total_weight)
 
     def _add_error(self, point: PathPoint) -> PathPoint:
         """Return the point with the standard error of its score."""
@@ -137,17 +130,17 @@ class PlannedPath(MeasuredPath):
             paid = measure.paid(point)
             spent = rows.weight * (paid - rows.mean(paid)) / rows.total_weight
         if self.scorer is None:
-            lost = problem.losses(scores)
-            moved = -rows.weight * (lost - rows.mean(lost)) / rows.total_weight
+            losses = problem.losses(scores)
+            moved = -rows.weight * (losses - rows.mean(losses)) / rows.total_weight
         else:
             moved = self.scorer.influence(problem.held_out(rows, scores))
         # A constant needs no training.
         lacked = 1.0 / len(np.unique(problem.fold)) if point.n_rounds else 0.0
-        return evolve(point, error=standard_error(moved), influence=moved, spent=spent, rows_lacked=lacked)
+        return evolve(point, error=Scorer.standard_error(moved), influence=moved, spent=spent, rows_lacked=lacked)
 
 
 def measure_path(
-    kept: KeptPlan,
+    fitted: KeptPlan,
     scorer: Scorer | None = None,
     limits: tuple[float, float] | None = None,
     progress: Callable[[float], None] = lambda _: None,
@@ -156,20 +149,20 @@ def measure_path(
 
     `limits` are the first and the last tradeoff; the default is as for `fit_path`.
     """
-    models, full = kept.trained.models, kept.problem.prices.full
-    measure = Measure(kept, scorer)
-    points = [measure.of(new_point(0.0, stop=k)) for k in range(len(kept.trained.all_models))]
-    constant = kept.problem.rows.mean(models[0].losses)
+    models, full = fitted.trained.models, fitted.problem.prices.full
+    measure = Measure(fitted, scorer)
+    points = [measure.of(new_point(0.0, stop=k)) for k in range(len(fitted.trained.all_models))]
+    constant = fitted.problem.rows.mean(models[0].losses)
     unit = constant / full if full > 0 else 0.0
     least, most = (_LEAST * unit, _MOST * unit) if limits is None else limits[::-1]
     if unit > 0 and most < np.inf and len(models) > 1:
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
-        parted = kept.trained.parted
+        parted = fitted.trained.parted
         induced = tradeoffs[_IN_PARTS if parted else _INDUCED]
-        if kept.problem.stakes is not None:
+        if fitted.problem.stakes is not None:
             tradeoffs, induced = sorted({*tradeoffs, *_IN_MONEY}), [*_IN_MONEY]
         points += measure.along([new_point(tradeoff) for tradeoff in tradeoffs], _FURTHER, _GAP)
         progress(0.85)
         further = (*_FOR_PARTS, _PER_LOSS / unit) if parted else _INDUCTIONS
         points += measure.along([new_point(tradeoff, induced=True) for tradeoff in induced], *further)
-    return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), kept, scorer)
+    return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), fitted, scorer)

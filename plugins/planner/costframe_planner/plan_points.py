@@ -32,25 +32,27 @@ def ladder_around(point: PathPoint, tradeoff: float, others: Sequence[PathPoint]
     """
     single = point.key.stop >= 0
     rungs = [Rung(0.0, tradeoff if single else point.tradeoff, planned=single or point.key.induced)]
-    here, most = point, tradeoff
-    while dearer := [other for other in others if other.objective_cost > here.objective_cost]:  # at smaller tradeoffs
-        before = max(dearer, key=lambda other: (_crossing(here, other), other.objective_cost))
-        least = min(_crossing(here, before), most)
+    current, most = point, tradeoff
+    while dearer := [
+        other for other in others if other.objective_cost > current.objective_cost
+    ]:  # at smaller tradeoffs
+        before = max(dearer, key=lambda other: (_crossing(current, other), other.objective_cost))
+        least = min(_crossing(current, before), most)
         if not least > 0:
             break
         most = float(np.nextafter(least, 0.0))
         rungs[0] = Rung(least, rungs[0].tradeoff, rungs[0].planned)
         rungs.insert(0, Rung(0.0, before.tradeoff))
-        here = before
-    here, least = point, tradeoff
-    while cheaper := [other for other in others if other.objective_cost < here.objective_cost]:  # at larger ones
-        after = min(cheaper, key=lambda other: (_crossing(other, here), other.objective_cost))
-        least = max(_crossing(after, here), np.nextafter(least, np.inf))
+        current = before
+    current, least = point, tradeoff
+    while cheaper := [other for other in others if other.objective_cost < current.objective_cost]:  # at larger ones
+        after = min(cheaper, key=lambda other: (_crossing(other, current), other.objective_cost))
+        least = max(_crossing(after, current), np.nextafter(least, np.inf))
         rungs.append(Rung(float(least), after.tradeoff))
-        here = after
+        current = after
     return rungs
 
 
-def _crossing(here: PathPoint, before: PathPoint) -> float:
-    """Return the tradeoff from which `here`, the cheaper one, is at least as good as `before`."""
-    return (here.loss - before.loss) / (before.objective_cost - here.objective_cost)
+def _crossing(point: PathPoint, before: PathPoint) -> float:
+    """Return the tradeoff from which `point`, the cheaper one, is at least as good as `before`."""
+    return (point.loss - before.loss) / (before.objective_cost - point.objective_cost)

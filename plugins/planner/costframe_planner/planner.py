@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
-from costframe.plugin import run_parallel, standard_error
-from costframe.sets import choose_spread
+from costframe.plugin import run_parallel
 from costframe.trees import HeldOutPredictions, Scorer
 from costframe_planner.alternatives import choose_alternatives, choose_by_score
 from costframe_planner.gains import known_at, regress_gains
@@ -35,7 +34,7 @@ def train_planner(problem: Problem, progress: Callable[[float], None], scorer: S
     n_sets = problem.settings.n_sets
     selectors, parts = choose_parts(archive, min(3 * n_sets // 2, _MOST_STOPS - n_sets))
     others = parts or choose_alternatives(archive, n_sets // 2)
-    chosen = [*choose_spread(archive, n_sets), *others, archive.free, *problem.prices.tiers(_TIERS)]
+    chosen = [*archive.spread(n_sets), *others, archive.free, *problem.prices.tiers(_TIERS)]
     if problem.stakes is not None:
         chosen += archive.search_bills(_BILLS)
     if problem.n_rows <= CALM_ROWS:
@@ -65,7 +64,7 @@ def _is_better(
 ) -> bool:
     """Return whether one set's score is better than another's by more than the standard error, over all folds."""
     one, other = held_out(new), held_out(old)
-    return scorer(one) - scorer(other) > standard_error(scorer.influence(one) - scorer.influence(other))
+    return scorer(one) - scorer(other) > Scorer.standard_error(scorer.influence(one) - scorer.influence(other))
 
 
 def _keep_distinct(problem: Problem, models: list[SetModel], free: frozenset[int]) -> list[SetModel]:

@@ -13,19 +13,18 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from costframe import Answer, WeakLearnerBank
 from costframe.plugin import (
     F8,
     I8,
-    Answer,
     OpaqueLearner,
     PlannedPredictor,
     Rows,
     Rung,
+    Sampling,
     Stop,
     TrainingData,
     TreeTable,
-    WeakLearnerBank,
-    least_rows,
 )
 from costframe.trees import ManyFolds
 from costframe_planner.problem import Problem
@@ -50,7 +49,7 @@ def make_single(data: TrainingData, nothing: SetModel, model: SetModel, rows: Ro
     gain = rows.mean(nothing.losses - model.losses)
     models = [model] if isinstance(model.learners, TreeTable) else [nothing, model]
     bank, answers = _answers(data, models)
-    stops = [Stop(each.features, answer) for each, answer in zip(models, answers, strict=True)]
+    stops = [Stop(model.features, answer) for model, answer in zip(models, answers, strict=True)]
     if len(models) > 1:
         onwards = min(-gain, -np.finfo(np.float64).tiny)
         stops[0] = evolve(stops[0], gains=_sum(np.empty(0, np.int64), np.array([onwards])))
@@ -69,8 +68,8 @@ def make_planned(
     bank, answers = _answers(data, models)
     induced = [] if plan is None or isinstance(plan, int) else [*plan]
     regressions = [*trained.gains, *induced]
-    tables = [each.trees.remap_features(_columns(data, models[k % later])) for k, each in enumerate(regressions)]
-    uses = [_sum(count, each.intercept) for count, each in zip(_spans(tables), regressions, strict=True)]
+    tables = [folds.trees.remap_features(_columns(data, models[k % later])) for k, folds in enumerate(regressions)]
+    uses = [_sum(count, folds.intercept) for count, folds in zip(_spans(tables), regressions, strict=True)]
     planned: list[Answer | None] = [*uses[later:]] if induced else [None] * later
     if isinstance(plan, int):
         nothing = np.empty(0, np.int64)
@@ -78,8 +77,8 @@ def make_planned(
         if plan:
             planned[0] = _sum(nothing, np.where(np.arange(1, later + 1) == plan, _AT_ANY_PRICE, 0.0))
     stops = [
-        Stop(model.features, answer, *each)
-        for model, answer, each in zip(models, answers, [*zip(uses, planned, strict=False), ()], strict=True)
+        Stop(model.features, answer, *terms)
+        for model, answer, terms in zip(models, answers, [*zip(uses, planned, strict=False), ()], strict=True)
     ]
     gains = _gains_bank(data, tables, len(models[0].answer.intercept))
     rows = trained.routes.prices.n_rows
@@ -152,7 +151,7 @@ class KeptPlan:
         if problem.base is not None:
             out_of_fold = [folds.predictions for folds in trained.gains]
             return cls(problem, trained, data, problem.rows, [model.scores for model in models], out_of_fold)
-        rows = problem.rows.take(np.sort(least_rows(problem.keys, _MOST_ROWS)))
+        rows = problem.rows.take(np.sort(Sampling.least(problem.keys, _MOST_ROWS)))
         planned = make_planned(data, trained, 0.0)
         table = np.empty((len(rows), rows.X.shape[1] + problem.loss.n_outputs))
         table[:, : rows.X.shape[1]] = rows.X

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
+from costframe.adoption import GivenBase
 from costframe.plugin import (
     F8,
     I8,
@@ -15,17 +16,14 @@ from costframe.plugin import (
     PointwiseLoss,
     PriceArrays,
     Rows,
+    Sampling,
     TrainingData,
     apply_link,
-    deal_folds,
-    least_rows,
     loss_for,
-    sampling_keys,
     squeeze,
 )
 from costframe.sets import SetPrices
-from costframe.trees import BinnedData, HeldOutPredictions, TreeSettings, bin_rows, check_sizes
-from costframe_planner.base import Base
+from costframe.trees import BinnedData, HeldOutPredictions, TreeSettings
 from costframe_planner.stakes import Stakes
 
 _FOLDS = (2_000, 5), (20_000, 4)  # largest number of rows, number of folds
@@ -72,7 +70,7 @@ class Problem:
     prices: SetPrices  # prices with each row's share of once-prices
     paid: SetPrices  # prices without once-prices, as in the mean cost of reports
     settings: PlannerSettings
-    base: Base | None = None  # base model to train on each set; None for boosted trees
+    base: GivenBase | None = None  # base model to train on each set; None for boosted trees
     stakes: Stakes | None = None  # what wrong answers cost, for a plan in money; None for a plan of losses
 
     @property
@@ -87,21 +85,21 @@ class Problem:
 
     @classmethod
     def of(
-        cls, data: TrainingData, settings: PlannerSettings, base: Base | None = None, *, money: bool = False
+        cls, data: TrainingData, settings: PlannerSettings, base: GivenBase | None = None, *, money: bool = False
     ) -> Problem:
         """Join training and validation rows, and deal them into folds; with `money` errors cost what prices say."""
         _check_prices(data.prices)
-        check_sizes(data.train)
+        data.train.check_sizes()
         if data.valid is not None:
-            check_sizes(data.valid, "_val")
+            data.valid.check_sizes("_val")
         rows = data.joined_rows()
         n_rows = rows.total_repeats
         count = next((folds for most, folds in _FOLDS if n_rows <= most), _FEWEST_FOLDS)
 
         def binned(most: int) -> BinnedData:
-            return bin_rows(rows, evolve(settings.trees, max_bins=most), data.categorical)
+            return BinnedData.of(rows, evolve(settings.trees, max_bins=most), data.categorical)
 
-        numbers, fold, half = deal_folds(rows, data, count)
+        numbers, fold, half = Sampling(data).folds(rows, count)
         loss = loss_for(data.n_classes)
         return cls(
             rows,
@@ -110,7 +108,7 @@ class Problem:
             loss,
             fold,
             half,
-            sampling_keys(rows, data, numbers, fold, half),
+            Sampling(data).keys(rows, numbers, fold, half),
             SetPrices.of(data.prices, n_rows),
             SetPrices.of(data.prices, np.inf),
             settings,
@@ -120,7 +118,7 @@ class Problem:
 
     def losses(self, scores: F8) -> F8:
         """Return the losses to plan with, in money with stakes, given out-of-fold scores (n, K): float64 (n,)."""
-        return self.loss.each(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)
+        return self.loss.by_row(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)
 
     def held_out(self, rows: Rows, scores: F8) -> HeldOutPredictions:
         """Return rows with predictions, from their out-of-fold scores (n, K)."""
@@ -128,7 +126,7 @@ class Problem:
 
     def sample(self, most: int) -> SampledRows:
         """Return at most `most` of the rows, chosen by their hashes."""
-        chosen, rows = least_rows(self.keys, most), self.rows
+        chosen, rows = Sampling.least(self.keys, most), self.rows
         few = evolve(rows, X=np.empty((len(rows), 0))).take(chosen)
         stakes = None if self.stakes is None else self.stakes.take(chosen)
         return SampledRows(self.coarse.take_rows(chosen), few, self.fold[chosen], self.half[chosen], stakes)

@@ -24,8 +24,8 @@ class Routes:
     def _members(self) -> B1:
         """Features of each stop: bool (m, d)."""
         members = np.zeros((len(self.sets), len(self.prices.cost)), np.bool_)
-        for own, features in zip(members, self.sets, strict=True):
-            own[list(features)] = True
+        for is_member, features in zip(members, self.sets, strict=True):
+            is_member[list(features)] = True
         return members
 
     def _bought(self, visited: I8) -> B1:
@@ -34,13 +34,13 @@ class Routes:
 
     def steps(self, visited: I8) -> F8:
         """Return the further price of each stop for rows that visited these stops: float64 (v, m)."""
-        fresh = np.array([each for each in visited.tolist() if each not in self._steps], np.int64)
+        fresh = np.array([visit for visit in visited.tolist() if visit not in self._steps], np.int64)
         if len(fresh):
             have = self._bought(fresh)
             either = (have[:, np.newaxis] | self._members).reshape(-1, have.shape[1])
             further = self.prices.of_sets(either).reshape(len(fresh), -1) - self.prices.of_sets(have)[:, np.newaxis]
             self._steps.update(zip(fresh.tolist(), further, strict=True))
-        return np.stack([self._steps[each] for each in visited.tolist()])
+        return np.stack([self._steps[visit] for visit in visited.tolist()])
 
     def worth(self, visited: I8, tradeoff: float) -> F8:
         """Return the further price of each stop times the tradeoff, in units of loss: float64 (v, m)."""
@@ -71,12 +71,12 @@ def follow(routes: Routes, gains: Sequence[F8], tradeoff: float) -> tuple[I8, I8
     m, n = len(routes.sets), len(gains[0]) if gains else 0
     at, visited = np.zeros(n, np.int64), np.ones(n, np.int64)
     for k in range(m - 1):
-        if not len(here := np.flatnonzero(at == k)):
+        if not len(rows := np.flatnonzero(at == k)):
             continue
-        every, place = np.unique(visited[here], return_inverse=True)
-        values = gains[k][here] + routes.worth(every, tradeoff)[place, k + 1 :]
+        every, place = np.unique(visited[rows], return_inverse=True)
+        values = gains[k][rows] + routes.worth(every, tradeoff)[place, k + 1 :]
         best = values.argmin(axis=1)
-        go = values[np.arange(len(here)), best] < 0
-        at[here[go]] = k + 1 + best[go]
-        visited[here[go]] |= np.int64(1) << (k + 1 + best[go])
+        go = values[np.arange(len(rows)), best] < 0
+        at[rows[go]] = k + 1 + best[go]
+        visited[rows[go]] |= np.int64(1) << (k + 1 + best[go])
     return at, visited

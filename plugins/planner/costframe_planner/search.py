@@ -7,9 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from costframe.plugin import F8, CostframeError, Rows
+from costframe import CostframeError
+from costframe.plugin import F8, Rows
 from costframe.sets import SetArchive
-from costframe.trees import Scorer, boost_folds
+from costframe.trees import BoostedFolds, Scorer
 from costframe_planner.problem import Problem
 
 _QUICK_ROWS = 8_000
@@ -24,7 +25,7 @@ _JUDGED = 3  # held-out folds of quick fits on few rows; one fold for many rows
 
 def search_sets(problem: Problem, progress: Callable[[float], None], scorer: Scorer | None) -> SetArchive:
     """Search sets of features by quick fits on a sample of the rows."""
-    data, rows, fold, half, stakes = problem.sample(_QUICK_ROWS)
+    data, rows, fold, half_of, stakes = problem.sample(_QUICK_ROWS)
     few, folds = len(rows) <= _FEW_ROWS, np.unique(fold).tolist()
     judged = folds[: _JUDGED if few else 1]
     shape = _FOR_FEW if problem.n_rows <= _FEW_ROWS else _FOR_MANY
@@ -34,7 +35,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None], scorer: Sco
     def loss(n_rounds: int, patience: int | None) -> float:
         """Return the loss of a quick fit on all features."""
         trees = problem.trees(*shape[:2], n_rounds, patience)
-        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged).loss
+        return BoostedFolds.fit(data, rows, problem.loss, fold, trees, judged=judged).loss
 
     def is_noisy() -> bool:
         nothing, best, every = loss(0, None), loss(shape[2], shape[2]), loss(shape[2], None)
@@ -46,7 +47,7 @@ def search_sets(problem: Problem, progress: Callable[[float], None], scorer: Sco
         rows,
         problem.loss,
         fold,
-        half,
+        half_of,
         tuple(judged),
         problem.prices,
         problem.trees(*shape, _QUICK_PATIENCE if stakes is None and is_noisy() else None),

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.plugin import F8, I8, Answer, DataError, TreeTable, run_parallel
-from costframe.trees import BinnedData, BoostedFolds, TreeSettings, boost_folds
-from costframe_planner.base import Base
+from costframe import Answer
+from costframe.adoption import GivenBase
+from costframe.plugin import F8, I8, DataError, TreeTable, run_parallel
+from costframe.trees import BinnedData, BoostedFolds, TreeSettings
 from costframe_planner.problem import Problem
 
 _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # largest number of rows, numbers of leaves to try
@@ -49,7 +50,7 @@ def choose_trees(problem: Problem) -> TreeSettings:
     judged = np.unique(fold)[: 2 if len(rows) > 2_000 else None].tolist()
 
     def loss(trees: TreeSettings) -> float:
-        return boost_folds(data, rows, problem.loss, fold, trees, judged=judged).loss
+        return BoostedFolds.fit(data, rows, problem.loss, fold, trees, judged=judged).loss
 
     losses = run_parallel(loss, sizes_tried, problem.n_threads)
     return sizes_tried[int(np.argmin(losses))]
@@ -71,7 +72,7 @@ def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> Bo
     """
 
     def boost(settings: TreeSettings, *, linear: bool) -> BoostedFolds:
-        return boost_folds(data, problem.rows, problem.loss, problem.fold, settings, linear=linear)
+        return BoostedFolds.fit(data, problem.rows, problem.loss, problem.fold, settings, linear=linear)
 
     best = boost(trees, linear=False)
     enough = problem.n_rows >= max(_FEWEST_ROWS, 2 * trees.min_samples_leaf)
@@ -85,7 +86,7 @@ def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> Bo
     return best
 
 
-def _train_copies(problem: Problem, base: Base, columns: I8) -> SetModel:
+def _train_copies(problem: Problem, base: GivenBase, columns: I8) -> SetModel:
     """Train copies of the base model on a set's columns: one on all rows, and one without each fold."""
     rows, fold, n_outputs = problem.rows, problem.fold, problem.loss.n_outputs
     scores = np.empty((len(rows), n_outputs))
@@ -124,7 +125,7 @@ def train_models(
         read = np.setdiff1d(trees.feature, [-1]).tolist()
         if problem.stakes is not None and base is None:
             read = sorted({*read, *problem.stakes.columns})
-        read = sorted({*read, *(f for each in selectors if each <= features for f in each)})
+        read = sorted({*read, *(f for selector in selectors if selector <= features for f in selector)})
         return SetModel(tuple(read), trees, answer, fitted.scores, problem.losses(fitted.scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))

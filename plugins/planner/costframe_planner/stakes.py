@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.plugin import F8, I8, DecisionPrices, ErrorPrices, Rows, TrainingData, apply_link, both_classes, squeeze
+from costframe.plugin import F8, I8, Rows, TrainingData, apply_link, squeeze
 
 __all__ = ["Stakes"]
 
@@ -16,7 +18,7 @@ _DOUBT = 1_000  # rows with which realised and expected costs count the same
 class Stakes:
     """Costs of wrong answers for some rows."""
 
-    errors: DecisionPrices | ErrorPrices  # the latter of regressions
+    errors: Any  # prices of errors, by the places of classes where rows have labels
     rows: Rows
     link: str  # from scores to predictions
 
@@ -31,7 +33,7 @@ class Stakes:
     @property
     def columns(self) -> list[int]:
         """Free features whose values are prices of errors: each decision depends on them."""
-        return sorted({f for *_, f, _ in self.errors.differing}) if isinstance(self.errors, DecisionPrices) else []
+        return sorted({f for *_, f, _ in self.errors.differing}) if self.rows.labels is not None else []
 
     def take(self, chosen: I8) -> Stakes:
         """Keep some rows."""
@@ -54,8 +56,8 @@ class Stakes:
     def _costs(self, scores: F8) -> tuple[F8, F8]:
         """Return what the answers cost, float64 (n,), and expectations of it; of numbers, nothing is expected."""
         rows, errors, predictions = self.rows, self.errors, squeeze(apply_link(self.link, scores))
-        if not isinstance(errors, DecisionPrices):
+        if rows.labels is None:
             cost = errors.of_answers(rows.y, predictions)
             return cost, cost
-        p = both_classes(predictions)
+        p = predictions if predictions.ndim == 2 else np.column_stack([1.0 - predictions, predictions])
         return errors.of_answers(rows.y, errors.decide(p, rows.X), rows.X), errors.expected(p, rows.X).min(axis=1)

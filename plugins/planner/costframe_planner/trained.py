@@ -45,21 +45,21 @@ def induce(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFold
     regresses V_j - l_k.
     """
     models, routes = trained.models, trained.routes
-    found: list[ManyFolds] = []
+    folds: list[ManyFolds] = []
     values = [model.losses for model in models]
     for k in range(len(models) - 2, -1, -1):
-        here = models[k].losses
-        targets = np.stack([values[j] - here for j in range(k + 1, len(models))], axis=1)
-        found.append(regress(problem, trained.seen[k], targets, n_threads=problem.n_threads))
+        losses = models[k].losses
+        targets = np.stack([values[j] - losses for j in range(k + 1, len(models))], axis=1)
+        folds.append(regress(problem, trained.seen[k], targets, n_threads=problem.n_threads))
         price = routes.worth(np.array([1 << k]), tradeoff)[0, k + 1 :]
-        asked = found[-1].predictions + price
+        asked = folds[-1].predictions + price
         if trained.parted and k == 0 and (asked >= 0).all():
-            found[-1] = _set_out(found[-1], asked)
-            asked = found[-1].predictions + price
-        best, rows = asked.argmin(axis=1), np.arange(len(here))
-        onwards = here + targets[rows, best] + price[best]
-        values[k] = np.where(asked[rows, best] < 0, onwards, here)
-    return found[::-1]
+            folds[-1] = _set_out(folds[-1], asked)
+            asked = folds[-1].predictions + price
+        best, rows = asked.argmin(axis=1), np.arange(len(losses))
+        onwards = losses + targets[rows, best] + price[best]
+        values[k] = np.where(asked[rows, best] < 0, onwards, losses)
+    return folds[::-1]
 
 
 def _set_out(regression: ManyFolds, asked: F8) -> ManyFolds:

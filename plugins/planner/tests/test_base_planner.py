@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from costframe import Algorithm, CostframeError
-from costframe.core.plugins.registry import registry
-from costframe.testing.check import checks
+from costframe import Algorithm, CostframeError, algorithms
+from costframe.testing import checks
 from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor
 from costframe_planner.planner import train_plain
 
@@ -32,7 +31,7 @@ SMALL = {"max_depth": 3, "min_weight_fraction_leaf": 0.05}
 
 def laws(base, **kinds):
     """Laws of the planner's estimators over a base."""
-    planner = Algorithm("planner", registry().algorithm("planner").summary, "costframe's own", **kinds)
+    planner = Algorithm("planner", algorithms()["planner"].summary, "costframe's own", **kinds)
     settings = {
         "n_sets": 4,
         "max_tries": 12,

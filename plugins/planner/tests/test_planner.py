@@ -72,7 +72,7 @@ def test_more_sets_than_bits_are_cut_to_these(monkeypatch):
         seen.append(chosen)
         raise DataError("enough")
 
-    monkeypatch.setattr(planner, "choose_spread", lambda *_: sets)
+    monkeypatch.setattr(SetArchive, "spread", lambda *_: sets)
     monkeypatch.setattr(planner, "train_models", train)
     with pytest.raises(DataError, match="enough"):
         PlannerClassifier(1.5 ** np.arange(9), **QUICK).fit(X, X.sum(axis=1) > 0)

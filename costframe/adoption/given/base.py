@@ -9,8 +9,14 @@ from attrs import frozen
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 
-from costframe.adoption import CallableModel, describe_error, fit_copy, is_unfitted, labels_for, require_probabilities
-from costframe.plugin import F8, I8, DataError, ParameterError, Predictor, Rows, TrainingData
+from costframe.adoption.callable_model import CallableModel
+from costframe.adoption.classes import labels_for, require_probabilities
+from costframe.adoption.foreign import describe_error, is_unfitted
+from costframe.adoption.given.fitting import fit_copy
+from costframe.core.arrays import F8, I8
+from costframe.core.errors import DataError, ParameterError
+from costframe.core.predictors.predictor import Predictor
+from costframe.training.data import Rows, TrainingData
 
 _ROUNDED = 1e-3  # rounding error allowed for probabilities beyond 0 and 1
 
@@ -36,7 +42,7 @@ def _check(base: Any, *, classes: bool) -> None:
 
 
 @frozen(eq=False)
-class Base:
+class GivenBase:
     """The given base model, and the data to train copies of it."""
 
     model: Any  # not fitted
@@ -46,7 +52,7 @@ class Base:
     framed: bool  # whether the columns have names, so that copies get data frames
 
     @classmethod
-    def of(cls, model: Any, data: TrainingData, classes: NDArray[Any] | None, seed: int, *, framed: bool) -> Base:
+    def of(cls, model: Any, data: TrainingData, classes: NDArray[Any] | None, seed: int, *, framed: bool) -> GivenBase:
         """Check a model for these classes, or for regression without classes."""
         _check(model, classes=classes is not None)
         return cls(model, data, None if classes is None else labels_for(model, classes), seed, framed)
@@ -106,7 +112,7 @@ class _Scores:
             return values
         if values.min(initial=0.0) < -_ROUNDED or values.max(initial=1.0) > 1 + _ROUNDED:
             raise DataError(f"{what}: expected probabilities within 0 and 1, got {values.min()} to {values.max()}")
-        each = np.full((len(rows), self.n_classes), self.least)
-        each[:, self.known] = np.maximum(values, self.least)
-        logarithms = np.log(each)
+        shares = np.full((len(rows), self.n_classes), self.least)
+        shares[:, self.known] = np.maximum(values, self.least)
+        logarithms = np.log(shares)
         return np.asarray(logarithms if self.n_classes > 2 else logarithms[:, 1] - logarithms[:, 0])
