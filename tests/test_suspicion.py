@@ -81,6 +81,6 @@ def test_an_interval_holds_the_truth_of_a_hidden_selection_of_its_strength() -> 
     hidden = HiddenSuspicion(np.column_stack([lose(fill(X, donors, records)[:, 1]) for donors in copies]) / n)
     truth, error = lose(b).mean(), 0.01  # of rows and donors
     low, high = hidden.interval(odds)
-    assert low < truth < high + 3 * error
+    assert low < truth < high + 4 * error  # few donors a row cut extremes off
     assert truth > hidden.interval(2.0)[1] + 2 * error  # it is as bad as this strength allows, not a lower one
     assert truth > hidden.expected + 8 * error

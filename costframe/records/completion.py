@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice
 from costframe.records.made import Records
-from costframe.records.matching import draw_near
+from costframe.records.matching import distance_to_nearest, draw_near
 from costframe.records.readings import BY_COLUMNS, BY_LABEL, READINGS, Reading
 from costframe.records.splines import Splines
 from costframe.records.whole_rows import draw_whole_rows
 
 COPIES = 8  # for estimates; the error of a mean over them has 7 degrees of freedom
 FEWEST_OF_CLASS = 10  # donors of a class; with fewer, those of all classes give, and the test tells nothing of it
+_FAR = 0.25  # standard deviations of predictions: further away, donors of the class are not alike
 _TURNS = 2  # of the chain over panels
 _KEPT = 128  # copies, for fits of several models on the same rows
 
@@ -70,7 +71,8 @@ def find_donors(
     A row in which a panel was made is its own donor; -1 stands where no row has the panel.
 
     Donors are of the row's class. If a class has next to none, they are of all classes: an empty cell, or the values of
-    two or three rows, would tell the class of all others.
+    two or three rows, would tell the class of all others. A row that is far from all donors of its class has one of all
+    classes, too: where ill rows were tested only after a high result, their values are not those of other ill rows.
 
     Parameters
     ----------
@@ -147,12 +149,19 @@ class _Chain:
             giving, taking = np.flatnonzero(made & of_kind), np.flatnonzero(~made & of_kind)
             giving = giving if len(giving) >= FEWEST_OF_CLASS else np.flatnonzero(made)
             if len(giving):
-                giving = np.unique(self.rng.choice(giving, len(giving)))
-                chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
-                self.donors[taking, panel] = chosen
-                self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]
+                near = distance_to_nearest(predicted[giving], predicted[taking]) <= _FAR
+                self._take(panel, predicted, giving, taking[near])
+                self._take(panel, predicted, np.flatnonzero(made), taking[~near])
         for column in columns.tolist():
             self.splines.update(column, self.filled[:, column])
+
+    def _take(self, panel: int, predicted: F8, giving: I8, taking: I8) -> None:
+        """Give some rows the panel of others that are near in predictions, float64 (n, any)."""
+        if len(taking):
+            columns, giving = self.records.columns[panel], np.unique(self.rng.choice(giving, len(giving)))
+            chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
+            self.donors[taking, panel] = chosen
+            self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]
 
 
 @frozen
