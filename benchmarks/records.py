@@ -138,9 +138,8 @@ def figures(case: Case, frontier: cf.Frontier, point: Point) -> dict[str, Any]:
     if frontier.has_bills:
         told |= {"bill": frontier.bill(point), "bill_error": frontier.bill_error(point)}
     told = {name: None if value is None else float(f"{value:.7g}") for name, value in told.items()}
-    reads = np.asarray(frontier.model(point).predictor_.used_features)
-    is_free = not np.isin(reads, np.concatenate(case.table.tested)).any()
-    return told | {"free": bool(is_free), "true": true_figures(case, frontier, point)}
+    true = true_figures(case, frontier, point)
+    return told | {"free": true["cost"] == 0, "true": true}
 
 
 def true_figures(case: Case, frontier: cf.Frontier, point: Point) -> dict[str, float]:
