@@ -280,9 +280,13 @@ def _stated_table(studies: list[dict[str, Any]], kind: str) -> str:
         shares = [np.mean([_is_near(p, name, kind) for p in each]) for each in (points, chosen) for name in what]
         told = [p for p in points if p["recorded_score"] is not None and not p["free"]]
         of_records = np.mean([_near(p["recorded_score"], _true(p, kind), p["test_error"], kind) for p in told])
-        cells += [str(min(one["donors"] for one in some)), *(f"{share:.0%}" for share in (*shares, of_records))]
+        completed = np.mean([_near(p["test_score"], _true(p, kind), p["test_error"], kind) for p in told])
+        shown = (f"{share:.0%}" for share in (*shares, completed, of_records))
+        cells += [str(min(one["donors"] for one in some)), *shown]
         lines.append(cells)
-    return markdown(["table", "history", "studies", "fewest donors", *heads, "records: score"], lines)
+    return markdown(
+        ["table", "history", "studies", "fewest donors", *heads, "buying: test score", "buying: records"], lines
+    )
 
 
 def _choice(kind: str) -> str:
@@ -340,9 +344,8 @@ def _rivals_table(studies: list[dict[str, Any]], kind: str) -> str:
         for name in dict.fromkeys(name for one in some for name in one["rivals"]):
             ways[name] = [one["rivals"][name] for one in some if name in one["rivals"]]
         shown = [" ".join(f"{np.mean([true[w] for true in each]):.3g}" for w in SHOWN) for each in ways.values()]
-        names = [*ways]
         lines.append([*cells, *shown])
-    return markdown(["table", "history", "studies", *names], lines)
+    return markdown(["table", "history", "studies", *ways], lines)
 
 
 def same(given: argparse.Namespace) -> None:
