@@ -239,7 +239,7 @@ def test_a_study_leaves_out_and_bars_what_nobody_knows_and_says_so(frontier, tmp
     for point in found.points:
         model = found.model(point)
         assert "iron" not in model.predictor_.used_features
-        acquired = model.cost(data.X).acquired[:, 2]
+        acquired = model.cost(data.X, made=True).acquired[:, 2]
         assert not acquired[young].any()
         buyers += acquired[~young].any()
     assert buyers

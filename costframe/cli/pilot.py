@@ -28,7 +28,6 @@ def pilot(
     data: str,
     *,
     reading: ReadingOptions,
-    records: bool,
     donors: int,
     row_id: str | None,
     output: Path | None,
@@ -42,8 +41,6 @@ def pilot(
     if not is_file(data) or is_larger_than_memory(data):
         raise ParameterError(f"{data}: expected a table file that fits in memory")
     dataset = open_data(data, reading)
-    if records:
-        dataset = dataset.with_costs(dataset.costs.as_records())
     if dataset.task == "ranking":
         raise ParameterError(f"{data}: expected a classification or regression, got a ranking, whose rows are sorted")
     found = pilot_of(dataset, donors, reading.seed or 0)

@@ -22,16 +22,13 @@ Examples:
 @reading_options("target", required=True, help="Column to predict.")
 @reading_options("costs", required=True)
 @click.option(
-    "--records", is_flag=True, help="Take empty cells of all priced columns as tests that were not made."
-)  # fmt: skip
-@click.option(
     "--donors", type=click.IntRange(NEEDED), metavar="N", default=NEEDED, show_default=True,
     help="Rows of each class that are to have a test, in each region that lacks them.",
 )  # fmt: skip
 @click.option("--id", "row_id", metavar="COL", type=text, help="Column of DATA that names rows in the list.")
 @click.option("--output", metavar="FILE", type=target_path, help="File for the list of rows, CSV.")
 @force_option
-@reading_options("task", "ignore", "categorical", "missing", "keep_ids")
+@reading_options("records", "task", "ignore", "categorical", "missing", "keep_ids")
 @reading_options("seed", help="Seed of the rows drawn by chance. [default: 0]")
 def pilot(**options: Any) -> None:
     """List rows of DATA in which tests by chance would tell what nobody knows.

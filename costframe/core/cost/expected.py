@@ -166,7 +166,9 @@ class ExpectedCost:
                 raise ParameterError(f"{name}: rows of a softened routing go all ways; use routing='hard'")
         if latency and not model.has_times:
             raise ParameterError("latency: the prices have no times; give features or resources a `time`")
-        copies = complete_copies(rows, X, y, made, card=card, costs=model, read=predictor.used_features)
+        copies: Sequence[F8] = [rows]
+        if made is not True and (made is not None or model.panels):
+            copies = complete_copies(rows, X, y, made, card=card, costs=model, read=predictor.used_features)
         if model.errors is None and (model.panels or made is not None):
             y = None  # only completion needs labels
         asked = _Asked(weight, terms, y, rounds, latency)

@@ -23,13 +23,11 @@ def complete_copies(
     rows, X : float64 (n, d), and the table of any library that they are of
     y : (n,) or None
         Labels, without which nothing can be completed.
-    made : bool (n, d), data frame of bool, or True, optional
-        Which cells of X were asked for, in place of what prices say; True says that all were.
+    made : bool (n, d) or data frame of bool, optional
+        Which cells of X were asked for, in place of what prices say.
     card, costs, read
         Of the model: its description, its prices, and the columns that it reads.
     """
-    if made is True or (made is None and not costs.panels):
-        return [rows]
     complete: Callable[..., Sequence[F8]] = load(_COMPLETE)
     by_class = card.classes is not None
     return complete(rows, X, y, made, names=card.feature_names, panels=costs.panels, read=read, by_class=by_class)

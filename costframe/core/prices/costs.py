@@ -264,7 +264,7 @@ class CostModel:
         errors = None if by_column else self.errors
         return ThroughPrices(attrs.evolve(self, features=features, resources=resources, errors=errors), names)
 
-    @property
+    @functools.cached_property
     def panels(self) -> tuple[Panel, ...]:
         """Features whose empty cells mean that a test was not made, those that are made together in one; often none."""
         return panels_of(self.features, self.resources)
