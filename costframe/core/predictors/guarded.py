@@ -203,10 +203,13 @@ class GuardedPredictor(Predictor):
         return [f for f in (self.card.column[name] for name in self.tellers) if f not in gone]
 
     def inner_terms(self, terms: Terms, names: tuple[str, ...]) -> Terms:
-        """Return the terms of rows that do without some features; kept while the outer ones are."""
+        """Return the terms of rows that do without some features, also if their values are known; kept as the outer."""
         kept = self._kept_terms.setdefault(terms, {})
         if names not in kept:
-            kept[names] = terms.left(terms.known, 0.0, names) if names else terms
+            known = terms.known
+            if isinstance(known, Mapping):  # else a known value would make a feature available
+                known = {name: value for name, value in known.items() if name not in names}
+            kept[names] = terms.left(known, 0.0, names) if names else terms
         return kept[names]
 
     def unlimited(self, terms: Terms, names: tuple[str, ...]) -> Terms:
