@@ -87,14 +87,16 @@ class HowWrong:
     def _readings(self) -> str:
         by_columns, by_label = (self._figure(each) for each in (self.chosen.by_columns, self.chosen.by_label))
         name = printable(self.figure_name)
+        if by_columns == by_label:
+            return f"In service the {name} would be {by_label}, by both readings of the records."
         if self.contradicted:
             return (
                 f"In service the {name} would be {by_label}. If whoever ordered the tests knew only what is recorded, "
                 f"it would be {by_columns}, but the labels of rows without tests speak against that."
             )
         return (
-            f"If whoever ordered the tests knew only what is recorded, the {name} in service would be {by_columns}"
-            + (", too." if by_columns == by_label else f" instead of {by_label}.")
+            f"If whoever ordered the tests knew only what is recorded, the {name} in service would be {by_columns} "
+            f"instead of {by_label}."
         )
 
     def _figure(self, value: float) -> str:

@@ -166,7 +166,7 @@ def _number_folds(rows: StudyRows, number: int, seed: int, *, classes: bool) -> 
 
 def _is_small(valid: StudyRows) -> bool:
     few_units = valid.units is not None and len(np.unique(valid.units)) < FEW_QUERIES
-    return few_units or (valid.qid is None and len(valid.y) < FEW_ROWS)
+    return few_units or (valid.qid is None and valid.least_tested < FEW_ROWS)
 
 
 def _fit_together(train: StudyRows, valid: StudyRows) -> bool:

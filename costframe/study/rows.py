@@ -137,6 +137,13 @@ class StudyRows:
         return self.recorded is not None and self.recorded.records is not None
 
     @property
+    def least_tested(self) -> int:
+        """Number of rows that have had the test which the fewest have had; of all rows, if none lacks any."""
+        if self.recorded is None or self.recorded.records is None:
+            return len(self.y)
+        return int(self.recorded.records.made.sum(axis=0).min())
+
+    @property
     def mislead_own_folds(self) -> bool:
         """Whether estimates from an algorithm's own folds of them are none of fresh rows: of groups, or tests made."""
         return self.groups is not None or self.lacks_tests
