@@ -32,6 +32,7 @@ PAGES = {
     "faq": ("answer", "blank"),
     "index": ("model", "report"),
     "promises": ("found",),
+    "records": ("records", "model"),
     "serving": ("answer", "capped", "down"),
 }
 TUTORIAL = sorted(
@@ -86,7 +87,7 @@ def test_the_tutorial_is_a_story_that_runs(run):
         assert len(text.split()) < 400, page
         assert all(quoted in (ROOT / file).read_text(encoding="utf-8") for file, quoted in QUOTED.findall(text)), page
         run_blocks(blocks_of(text), names, run, told=True)
-    assert len(TUTORIAL) == 10
+    assert len(TUTORIAL) == 11
     assert {"search", "least", "again", "own"} <= names.keys()
 
 

@@ -39,7 +39,8 @@ def gives_its_scores(model: Any) -> bool:
         return True
     tree = behind_preparation(chosen.predictor_)
     is_inherited = type(chosen).decision_function is CostAwareClassifier.decision_function
-    return is_inherited or not isinstance(tree, StageTree) or tree.links != ("identity",)
+    gives_own = is_inherited and not chosen._scores_are_chances  # noqa: SLF001 - of its own package
+    return gives_own or not isinstance(tree, StageTree) or tree.links != ("identity",)
 
 
 def adopt_own(model: Any, feature_names: Sequence[str] | None = None) -> Predictor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
@@ -22,6 +21,7 @@ from costframe.choices.promised import check_promised, hold_out_for_promise
 from costframe.choices.sentences import describe_useless_budget, wording_of
 from costframe.choices.untested import refuse_untested
 from costframe.core.arrays import F8
+from costframe.core.callers import warn_caller
 from costframe.core.checks import check_choice, check_number, needed
 from costframe.core.cost.expected import CostReport
 from costframe.core.display import format_cost
@@ -267,7 +267,7 @@ class BudgetSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Set the fitted attributes for the recommended point."""
         self.best_point_ = self.frontier_.recommended(self.budget)
         if text := describe_useless_budget(self.frontier_, self.best_point_, self.budget):
-            warnings.warn(text, UselessBudgetWarning, stacklevel=4)
+            warn_caller(text, UselessBudgetWarning)
         self.best_estimator_ = self.frontier_.model(self.best_point_)
         self.margin_ = math.inf if self.budget is None else self.budget - self.best_point_.cost
         self.next_buys_ = next_buys(self.frontier_, self.best_point_, MOST_BUYS)

@@ -103,7 +103,8 @@ class GatedClassifier(CostAwareClassifier):
             X, y, sample_weight, X_val=X_val, y_val=y_val, sample_weight_val=sample_weight_val, qid=qid,
             qid_val=qid_val, made=made, made_val=made_val,
         )  # fmt: skip
-        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)), data)
+        self._check_copies(expensive_proba, data)
+        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         self._keep(self._train(data, proba), data.costs, data.train)
         return self
 
@@ -150,7 +151,8 @@ class GatedClassifier(CostAwareClassifier):
             As for `fit`; also if there are no validation data, or a parameter has no effect on a grid.
         """
         data = self.path_data(X, y, sample_weight, **others)
-        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)), data)
+        self._check_copies(expensive_proba, data)
+        proba = self._read_proba(expensive_proba, sample_weight, len(np.asarray(y)))
         path = self._sweep(data, proba, tradeoffs, full_shares, scoring, progress)
         return self._keep_path(path, path.predictor(path.at(data.tradeoff)), data)
 
@@ -194,13 +196,16 @@ class GatedClassifier(CostAwareClassifier):
                 f"expensive: expected a model, or a model and its features, got {shown(self.expensive)}"
             )
 
-    def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int, data: TrainingData) -> F8 | None:
-        """Check probabilities of training rows, and leave out rows of weight zero."""
-        if proba is None:
-            return None
-        if data.train.units is not None:
+    def _check_copies(self, proba: Any, data: TrainingData) -> None:
+        """Refuse probabilities of rows that were completed, of which each copy has another."""
+        if proba is not None and data.train.units is not None:
             raise ParameterError(
                 "expensive_proba: expected None where tests were not made, as completed copies of a row differ"
             )
+
+    def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int) -> F8 | None:
+        """Check probabilities of training rows, and leave out rows of weight zero."""
+        if proba is None:
+            return None
         values = read_probabilities(proba, n_rows, len(self.classes_), "expensive_proba")
         return values[check_weights(sample_weight, n_rows, "sample_weight") > 0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from costframe.adoption.given.fitting import fit_copy
 from costframe.adoption.given.probabilities import predict_checked
 from costframe.adoption.given.probability_tree import probability_tree
 from costframe.core.arrays import F8
+from costframe.core.callers import warn_caller
 from costframe.core.errors import DataError, ParameterError, quote_names
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.stage_tree import StageTree
@@ -94,9 +94,7 @@ class GivenModel:
         tree = _read_numbers(self.adopted(), data, parameter)
         proba = self.proba
         if proba is None:
-            # To the caller of `fit` or `fit_path`.
-            text = _PREFITTED.format(parameter=parameter, kind=type(model).__name__)
-            warnings.warn(text, PrefittedWarning, stacklevel=6)
+            warn_caller(_PREFITTED.format(parameter=parameter, kind=type(model).__name__), PrefittedWarning)
             proba = predict_checked(tree, data.train.X, "training rows", parameter)
         elif data.valid is None:  # else the validation rows show whether it gives probabilities
             predict_checked(tree, data.train.X, "training rows", parameter)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 from attrs import define
 
 from costframe.core.arrays import B1, F8
+from costframe.core.callers import warn_caller
 from costframe.core.errors import UnknownValuesWarning, format_count, quote_names, shown
 from costframe.core.tables.categories import Categories, Labels, is_missing
 from costframe.core.tables.frames import is_arrow, take_column
@@ -75,10 +74,7 @@ def odd_columns(coverages: Mapping[str, Coverage], reader: str, categories: Cate
 def warn_of(texts: Iterable[str]) -> None:
     """Warn of all columns that are odd at once, if there are any, where the caller of the package stands."""
     if every := list(texts):
-        level, frame = 1, sys._getframe()  # noqa: SLF001 - Python's own name of it
-        while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "costframe":
-            level, frame = level + 1, frame.f_back
-        warnings.warn("; ".join(every), UnknownValuesWarning, stacklevel=level)
+        warn_caller("; ".join(every), UnknownValuesWarning)
 
 
 def warn_of_frame(

@@ -56,7 +56,7 @@ def drawn_tree(at, n_stages=3, seed=0):
     rng = np.random.default_rng(seed)
     n_outputs = at.rows.outputs.shape[1]
     weights = 3 * rng.standard_normal((n_stages, n_outputs))
-    rank = np.argsort(np.argsort(learner_prices(at.pricing), kind="stable"))
+    rank = np.argsort(np.argsort(learner_prices(at), kind="stable"))
     weights[rank >= n_outputs * np.arange(1, n_stages + 1)[:, np.newaxis] / n_stages] = 0
     return SoftTree.chain(weights, rng.standard_normal(n_stages), np.zeros(n_stages - 1))
 
