@@ -17,7 +17,7 @@ from costframe.core.tables.categories import Categories
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import Preparation
 from costframe.training.data import Rows, TrainingData
-from costframe.training.model_path import MeasuredPath
+from costframe.training.model_path import PathAround
 
 
 @frozen(eq=False)
@@ -79,25 +79,11 @@ class DateParts:
 
 
 @frozen(eq=False)
-class DatedPath(MeasuredPath):
+class DatedPath(PathAround):
     """A path of models that read parts of dates, as one of models that ask for columns."""
 
-    inner: Any  # path
     parts: DateParts
-
-    @property
-    def points(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """The points of the path."""
-        points: tuple[Any, ...] = self.inner.points
-        return points
 
     def predictor(self, point: Any) -> Predictor:
         """Return the model of a point."""
         return self.parts.before(self.inner.predictor(point))
-
-    def plain(self) -> Any:
-        """Return the best point of training without prices."""
-        return self.inner.plain()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(object.__getattribute__(self, "inner"), name)

@@ -16,7 +16,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.records.guard import Gaps
 from costframe.training.data import TrainingData
-from costframe.training.model_path import MeasuredPath
+from costframe.training.model_path import PathAround
 
 
 def guard_predictor(predictor: Predictor, gaps: Gaps) -> Predictor:
@@ -42,18 +42,11 @@ def leave_out(data: TrainingData, gaps: Gaps, only: Sequence[int] | None) -> Tra
 
 
 @define(eq=False)
-class GuardedPath(MeasuredPath):
+class GuardedPath(PathAround):
     """A path of models, each of which does without the tests of gaps in their regions."""
 
-    inner: Any  # path
     gaps: Gaps
     known: FallbackRows  # which teach answers without the tests
-
-    @property
-    def points(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """The points of the path."""
-        points: tuple[Any, ...] = self.inner.points
-        return points
 
     def predictor(self, point: Any) -> Predictor:
         """Return the model of a point."""
@@ -61,10 +54,3 @@ class GuardedPath(MeasuredPath):
         if isinstance(guarded, GuardedPredictor):
             return guarded.with_fallbacks(self.known.X, self.known.weight)
         return guarded
-
-    def plain(self) -> Any:
-        """Return the best point of training without prices."""
-        return self.inner.plain()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(object.__getattribute__(self, "inner"), name)

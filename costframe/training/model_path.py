@@ -59,6 +59,26 @@ class MeasuredPath(ABC):
         return max(affordable, key=lambda point: point.rank)
 
 
+@define(eq=False)
+class PathAround(MeasuredPath):
+    """A path with the points of an inner one, whose models it changes; it has all else of the inner one, too."""
+
+    inner: Any  # path
+
+    @property
+    def points(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The points of the path."""
+        points: tuple[Any, ...] = self.inner.points
+        return points
+
+    def plain(self) -> Any:
+        """Return the best point of training without prices."""
+        return self.inner.plain()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "inner"), name)
+
+
 @frozen(eq=False)
 class DeferredPath(MeasuredPath):
     """Models that are put together when they are asked for.
