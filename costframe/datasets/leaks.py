@@ -60,8 +60,7 @@ def find_leaks(
     whether nobody made these tests; of tests that nobody made, the values that there are can leak.
     """
     rng = np.random.default_rng(0)
-    rows = rng.permutation(np.flatnonzero(data.split != "test"))[:_MOST_ROWS]
-    target = Target.of(data.codes(data.y[rows]), data.classes)
+    rows, target = _drawn(data, rng)
     cells = find_made(
         data.X[rows], data.feature_names, data.costs.panels, None if data.made is None else data.made[rows]
     )
@@ -95,10 +94,15 @@ def remark_on_empty_tests(data: Dataset, leaks: Iterable[Leak]) -> str | None:
     """Return a remark on priced columns that are empty in many rows, without those of `leaks`; None without any."""
     if data.made is not None:
         return None
-    rows = np.random.default_rng(0).permutation(np.flatnonzero(data.split != "test"))[:_MOST_ROWS]
-    tests = _tests_of(data, rows, Target.of(data.codes(data.y[rows]), data.classes))
+    tests = _tests_of(data, *_drawn(data, np.random.default_rng(0)))
     said = {name for leak in leaks if RECORDS in leak for name in leak.features}
     return describe_silent_tests([test for test in tests if said.isdisjoint(test.panel.features)])
+
+
+def _drawn(data: Dataset, rng: np.random.Generator) -> tuple[I8, Target]:
+    """Draw the rows that remarks are about, of train and valid; return their numbers and target."""
+    rows = rng.permutation(np.flatnonzero(data.split != "test"))[:_MOST_ROWS]
+    return rows, Target.of(data.codes(data.y[rows]), data.classes)
 
 
 def _tests_of(data: Dataset, rows: I8, target: Target) -> list[EmptyTest]:

@@ -189,8 +189,9 @@ class GuardedPredictor(Predictor):
 
     def barred_features(self, X: F8, gone: frozenset[int] = frozenset()) -> B1:
         """Return which bars hold for rows, float64 (n, d), in which columns in `gone` are missing: bool (n, bars)."""
-        X = X.copy()
-        X[:, list(gone)] = np.nan
+        if gone:
+            X = X.copy()
+            X[:, list(gone)] = np.nan
         return np.column_stack([find_rows(bar.conditions, X, self.card.column, self._numbers) for bar in self.bars])
 
     def barred_by(self, held: B1) -> tuple[str, ...]:
