@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import numpy as np
-
-from costframe.core.errors import DataError, format_count, printable
+from costframe.core.errors import DataError
 from costframe.core.prices.panels import Panel
 from costframe.core.tables.frames import column_names
 from costframe.records.made import Records, align_mask
@@ -34,10 +32,7 @@ def refuse_untested(
         mask if mask is None or mask is True else mask[:, asked],
     )
     if records is not None:
-        lacking = np.count_nonzero(~records.made, axis=0)
-        worst = int(lacking.argmax())
         raise DataError(
-            f"promise: needs rows in which all tests were made; {printable(records.names[worst])} was not made in "
-            f"{lacking[worst]:,} of {format_count(len(numbers), 'row')}; give such rows, or say made=True "
-            "(--no-records) if empty cells are what the tests answered"
+            f"promise: needs rows in which all tests were made; {records.describe_most_lacking()}; give such rows, or "
+            "say made=True (--no-records) if empty cells are what the tests answered"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from costframe.core.errors import ParameterError
-from costframe.datasets.dataset import Dataset
+from costframe.datasets.dataset import Dataset, PartRows
 from costframe.records.guard import NEEDED, Gaps, find_gaps
 from costframe.records.labels import Tellers
 from costframe.records.pilot import Pilot, plan_pilot
@@ -18,9 +18,7 @@ def tellers_of(data: Dataset) -> Tellers:
 def gaps_of(data: Dataset, part: str | None = None) -> Gaps:
     """Return where classes of a data set, or of a part of it, lack rows in which tests were made; see `find_gaps`."""
     rows = data if part is None else data.part(part)
-    table = RecordedTable.of(
-        rows.X, rows.y, data.feature_names, data.costs.panels, rows.made, by_class=data.task != "regression"
-    )
+    table = _table_of(data, rows)
     return find_gaps(tellers_of(data).always(table, data.costs), table.records, rows.y, _classes(data))
 
 
@@ -32,14 +30,19 @@ def pilot_of(data: Dataset, donors: int = NEEDED, seed: int = 0) -> Pilot:
     ParameterError
         If neither prices nor a mask say that tests were not made, or all were.
     """
-    by_class = data.task != "regression"
-    table = RecordedTable.of(data.X, data.y, data.feature_names, data.costs.panels, data.made, by_class=by_class)
+    table = _table_of(data, data)
     if table.records is None:
         raise ParameterError(
             'data: expected tests that were not made in some rows; say absent = "not made" in prices, or give a mask'
         )
     always = tellers_of(data).always(table, data.costs)
     return plan_pilot(always, table.records, data.y, _classes(data), data.costs, donors=donors, seed=seed)
+
+
+def _table_of(data: Dataset, rows: Dataset | PartRows) -> RecordedTable:
+    """Return the records of some rows of a data set."""
+    by_class = data.task != "regression"
+    return RecordedTable.of(rows.X, rows.y, data.feature_names, data.costs.panels, rows.made, by_class=by_class)
 
 
 def _classes(data: Dataset) -> tuple[object, ...]:

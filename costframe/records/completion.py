@@ -11,12 +11,11 @@ import functools
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from attrs import frozen
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice
@@ -111,6 +110,11 @@ def _digest(X: F8, labels: F8, records: Records, *others: object) -> bytes:
     return digest.digest()
 
 
+def code_labels(y: ArrayLike, *, by_class: bool) -> NDArray[Any]:
+    """Return labels as `find_donors` takes them, (n,): codes of classes, or float64 numbers."""
+    return np.unique(y, return_inverse=True)[1] if by_class else np.asarray(y, np.float64)
+
+
 def fill(X: F8, donors: I8, records: Records) -> F8:
     """Return rows, float64 (n, d), with the panels of their donors, int (n, T)."""
     filled = X.copy()
@@ -126,9 +130,7 @@ class _Chain:
 
     def __init__(self, X: F8, labels: F8, kinds: I8, records: Records, rng: np.random.Generator) -> None:
         self.X, self.kinds, self.records, self.rng = X, kinds, records, rng
-        self.filled = X.copy()
-        for panel, columns in enumerate(records.columns):
-            self.filled[np.ix_(~records.made[:, panel], columns)] = np.nan
+        self.filled = records.hide(X)
         self.splines = Splines(np.column_stack([self.filled, labels]))
         self.donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1)
 
@@ -162,21 +164,3 @@ class _Chain:
             chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
             self.donors[taking, panel] = chosen
             self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]
-
-
-@frozen
-class Donors:
-    """How many rows of each class have had a panel."""
-
-    panel: str
-    counts: tuple[int, ...]  # by class code, or one number where labels are no classes
-
-
-def count_donors(y: NDArray[Any], records: Records, *, by_class: bool) -> Sequence[Donors]:
-    """Return the number of rows of each class in which each panel was made."""
-    kinds = np.unique(y, return_inverse=True)[1] if by_class else np.zeros(len(y), np.int64)
-    count = int(kinds.max(initial=0)) + 1
-    return [
-        Donors(name, tuple(np.bincount(kinds[records.made[:, panel]], minlength=count).tolist()))
-        for panel, name in enumerate(records.names)
-    ]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from costframe.core.arrays import F8
-from costframe.core.errors import DataError, printable
+from costframe.core.errors import DataError
 from costframe.core.prices.panels import Panel
-from costframe.records.completion import fill, find_donors
+from costframe.records.completion import code_labels, fill, find_donors
 from costframe.records.made import Records, align_mask, find_made
 
 
@@ -40,12 +40,10 @@ def complete_rows(
     if records is None:
         return [rows]
     if y is None:
-        lacking = np.count_nonzero(~records.made, axis=0)
-        worst = int(lacking.argmax())
         raise DataError(
-            f"X: {printable(records.names[worst])} was not made in {lacking[worst]:,} of {len(rows):,} rows, and what "
-            "these cost depends on what it would have shown; give the labels (y, --target), by which such rows are "
-            "completed, or say made=True (--no-records) if an empty cell is what the test answered"
+            f"X: {records.describe_most_lacking()}, and what these cost depends on what it would have shown; give the "
+            "labels (y, --target), by which such rows are completed, or say made=True (--no-records) if an empty cell "
+            "is what the test answered"
         )
-    labels = np.unique(y, return_inverse=True)[1] if by_class else np.asarray(y, np.float64)
+    labels = code_labels(y, by_class=by_class)
     return [fill(rows, donors, records) for donors in find_donors(rows, labels, records, by_class=by_class)]

@@ -15,10 +15,11 @@ from attrs import frozen
 
 from costframe.core.arrays import B1
 from costframe.core.errors import printable, quote_names, shown
+from costframe.records.completion import FEWEST_OF_CLASS
 from costframe.records.made import Records
 from costframe.records.regions import Always, Region, find_regions
 
-NEEDED = 10
+NEEDED = FEWEST_OF_CLASS
 """Donors that a class needs: with fewer, the mean of what a test shows is off by a third of its spread or more
 (1 / sqrt(10) = 0.32), and a completion, which draws from the nearest 5, has no choice of them."""
 

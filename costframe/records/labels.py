@@ -40,8 +40,9 @@ class Tellers:
     def of_table(cls, X: Any) -> Tellers:
         """Return those of a table of any library: texts are labels, and other values that are no numbers tell none."""
         held, labels, others = column_names(X), dict[str, Mapping[Label, float]](), set[str]()
+        kinds = types_of(X) if held else []
         for place, name in enumerate(held or ()):
-            if is_number_type(types_of(X)[place]):
+            if is_number_type(kinds[place]):
                 continue
             values = {value for value in np.asarray(take_column(X, place)).tolist() if isinstance(value, str)}
             if values:

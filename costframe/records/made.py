@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe.core.arrays import B1, F8, I8
-from costframe.core.errors import DataError, ParameterError, printable, quote_names, shown
+from costframe.core.errors import DataError, ParameterError, format_count, printable, quote_names, shown
 from costframe.core.prices.panels import Panel
 from costframe.core.tables.frames import column_names, is_frame, take_column
 
@@ -48,6 +48,20 @@ class Records:
             tuple(columns),
             np.column_stack([cells[:, chosen[0]] for chosen in columns]),
         )
+
+    def hide(self, X: F8) -> F8:
+        """Return a copy of rows, float64 (n, d), with NaN where a panel was not made."""
+        hidden = X.copy()
+        for panel, columns in enumerate(self.columns):
+            hidden[np.ix_(~self.made[:, panel], columns)] = np.nan
+        return hidden
+
+    def describe_most_lacking(self) -> str:
+        """Return how many rows lack the panel that most rows lack, such as "scan was not made in 970 of 1,500 rows"."""
+        lacking = np.count_nonzero(~self.made, axis=0)
+        worst = int(lacking.argmax())
+        of = format_count(len(self.made), "row")
+        return f"{printable(self.names[worst])} was not made in {lacking[worst]:,} of {of}"
 
     @property
     def all_made(self) -> B1:

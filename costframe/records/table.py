@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from costframe.core.arrays import B1, F8, I8
 from costframe.core.prices.panels import Panel
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import column_names, is_arrow, is_numeric_dtype, take_column, types_of
-from costframe.records.completion import COPIES, fill, find_donors
+from costframe.records.completion import COPIES, code_labels, fill, find_donors
 from costframe.records.made import Records, find_made
 from costframe.records.readings import BY_LABEL, Reading
 
@@ -42,8 +42,7 @@ class RecordedTable:
         numbers = as_numbers(X, names)
         cells = find_made(numbers, names, panels, made)
         cells = np.ones(numbers.shape, np.bool_) if cells is None else cells
-        codes = np.unique(y, return_inverse=True)[1] if by_class else np.asarray(y, np.float64)
-        return cls(numbers, codes, cells, tuple(names), tuple(panels), by_class)
+        return cls(numbers, code_labels(y, by_class=by_class), cells, tuple(names), tuple(panels), by_class)
 
     @cached_property
     def records(self) -> Records | None:
@@ -53,8 +52,6 @@ class RecordedTable:
     @cached_property
     def donors(self) -> I8 | None:
         """The row whose values each row gets of each panel: int64 (copies, n, T); None if none lacks any."""
-        if self.records is None:
-            return None
         return self.donors_by(BY_LABEL, COPIES)
 
     def donors_by(self, reading: Reading, copies: int) -> I8 | None:
@@ -62,14 +59,6 @@ class RecordedTable:
         if self.records is None:
             return None
         return find_donors(self.X, self.y, self.records, by_class=self.by_class, copies=copies, reading=reading)
-
-    def completed(self, X: Any) -> Iterator[Any]:
-        """Yield completed copies of these rows, given as a table of any library; the table itself if none lacks any."""
-        if self.records is None or self.donors is None:
-            yield X
-            return
-        for donors in self.donors:
-            yield complete_table(X, donors, self.records, self.names)
 
     def take(self, chosen: I8) -> RecordedTable:
         """Keep some rows, by number."""

@@ -16,9 +16,7 @@ def draw_whole_rows(X: F8, labels: F8, records: Records, rng: np.random.Generato
     that the row has; the row's own label is not asked. -1 stands where no row has had all of them.
     """
     donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1)
-    recorded = X.copy()
-    for panel, columns in enumerate(records.columns):
-        recorded[np.ix_(~records.made[:, panel], columns)] = np.nan
+    recorded = records.hide(X)
     answers = (labels[:, np.newaxis] == np.unique(labels)[1:]).astype(np.float64) if by_class else labels[:, np.newaxis]
     patterns, pattern_of = np.unique(~records.made, axis=0, return_inverse=True)
     for number, lacking in enumerate(patterns):

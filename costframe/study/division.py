@@ -51,12 +51,9 @@ class Division:
     @classmethod
     def of_data(cls, data: Dataset, cv: Any = 0) -> Division:
         """Divide a data set by its parts, and train and valid into a number of folds, or by a splitter."""
-        train, valid, test = map(StudyRows.of_part, map(data.part, ("train", "valid", "test")))
-        if data.has_records:
-            by_class = data.task != "regression"
-            train, valid, test = (
-                rows.with_records(data.costs, data.feature_names, by_class=by_class) for rows in (train, valid, test)
-            )
+        train, valid, test = (
+            StudyRows.of_part(data.part(name)).with_records_of(data) for name in ("train", "valid", "test")
+        )
         order = np.arange(len(train.y) + len(valid.y))
         return cls(
             train, valid, test, _folds(train, valid, cv, order, classes=data.task == "classification"), cv is not None

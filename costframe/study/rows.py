@@ -24,7 +24,7 @@ from costframe.core.tables.row_labels import check_nested, check_queries, check_
 from costframe.core.tables.rows import as_frame
 from costframe.core.terms.classes import places
 from costframe.datasets import dataset
-from costframe.records.readings import BY_COLUMNS, Reading
+from costframe.records.readings import BY_COLUMNS, BY_LABEL, Reading
 from costframe.records.table import RecordedTable, complete_table
 from costframe.records.whole_rows import find_givers
 from costframe.training.learning import COPIES, RECORDED, TESTED
@@ -95,25 +95,30 @@ class StudyRows:
         panels = costs.panels
         return evolve(self, recorded=RecordedTable.of(self.X, self.y, names, panels, self.made, by_class=by_class))
 
+    def with_records_of(self, data: dataset.Dataset) -> StudyRows:
+        """Return rows of a data set with what is known of their tests."""
+        if not data.has_records:
+            return self
+        return self.with_records(data.costs, data.feature_names, by_class=data.task != "regression")
+
     def with_mask(self) -> StudyRows:
         """Return the rows with a mask of what is known of their tests."""
         return self if self.recorded is None else evolve(self, made=self.recorded.cells)
 
     def completed(self) -> Iterator[StudyRows]:
-        """Yield completed copies of the rows, in which all tests were made; the rows alone, if they were anyway."""
-        if self.recorded is None or self.recorded.records is None:
-            yield self
-            return
-        for X in self.recorded.completed(self.X):
-            yield evolve(self, X=X, made=None, recorded=None)
+        """Return completed copies of the rows, in which all tests were made; the rows alone, if they were anyway."""
+        return self._filled_by(None if self.recorded is None else self.recorded.donors, BY_LABEL)
 
     def completed_by(self, reading: Reading, copies: int) -> Iterator[StudyRows]:
-        """Yield completed copies by a reading of the records; with "columns", rows have the labels of their donors."""
-        if self.recorded is None or self.recorded.records is None:
+        """Return completed copies by a reading of the records; with "columns", rows have the labels of their donors."""
+        donors = None if self.recorded is None else self.recorded.donors_by(reading, copies)
+        return self._filled_by(donors, reading)
+
+    def _filled_by(self, donors: I8 | None, reading: Reading) -> Iterator[StudyRows]:
+        """Yield a copy of the rows for each one of their donors; the rows alone, if these are None."""
+        if donors is None or self.recorded is None or self.recorded.records is None:
             yield self
             return
-        donors = self.recorded.donors_by(reading, copies)
-        assert donors is not None  # noqa: S101 - some rows lack tests
         for copy in donors:
             X = complete_table(self.X, copy, self.recorded.records, self.recorded.names)
             y = np.asarray(self.y)[find_givers(copy)] if reading == BY_COLUMNS else self.y

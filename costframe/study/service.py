@@ -10,7 +10,7 @@ import numpy as np
 from attrs import evolve
 
 from costframe.core.arrays import F8
-from costframe.core.cost.report import error_over_copies
+from costframe.core.cost.report import error_over_copies, spread_over_copies
 from costframe.datasets import Dataset
 from costframe.study.estimates import CostEstimate, Estimate, estimate_on_rows
 from costframe.study.rows import StudyRows
@@ -26,10 +26,7 @@ def estimate_in_service(
 
 def complete_part(data: Dataset, name: str) -> F8:
     """Return the features of a part's rows, float64 (n, d), with all tests made: the first of completed copies."""
-    rows = StudyRows.of_part(data.part(name))
-    if data.has_records:
-        rows = rows.with_records(data.costs, data.feature_names, by_class=data.task != "regression")
-    X: F8 = next(rows.completed()).X
+    X: F8 = next(StudyRows.of_part(data.part(name)).with_records_of(data).completed()).X
     return X
 
 
@@ -59,12 +56,6 @@ def pool_costs(copies: Sequence[CostEstimate]) -> CostEstimate:
     return CostEstimate(float(means.mean()), error_over_copies(means, [copy.error for copy in copies]), influence)
 
 
-def _deviations(values: F8) -> F8:
-    """Return what copies differ by from their mean, float64 (M,), with the sum of squares (1 + 1/M) B."""
-    n = len(values)
-    return np.asarray((values - values.mean()) * math.sqrt((1 + 1 / n) / (n - 1)))
-
-
 def _joint_influence(values: F8, influences: Sequence[F8 | None]) -> F8 | None:
     """Return the influence of each row on a mean over copies: float64 (n,).
 
@@ -78,4 +69,4 @@ def _joint_influence(values: F8, influences: Sequence[F8 | None]) -> F8 | None:
     counted = mean != 0
     signs = np.random.default_rng(len(mean)).choice([-1.0, 1.0], (len(values), len(mean)))
     directions = signs * counted / math.sqrt(max(int(counted.sum()), 1))
-    return np.asarray(mean + _deviations(values) @ directions)
+    return np.asarray(mean + spread_over_copies(values) @ directions)

@@ -279,5 +279,10 @@ def error_over_copies(means: Sequence[float] | F8, errors: Sequence[float]) -> f
 
     Its variance is W + (1 + 1/M) B, of the mean variance W within M copies, and that between them, B.
     """
-    between = float(np.var(means, ddof=1)) * (1 + 1 / len(means))
-    return math.sqrt(float(np.mean(np.square(errors))) + between)
+    return math.sqrt(float(np.mean(np.square(errors)) + np.square(spread_over_copies(means)).sum()))
+
+
+def spread_over_copies(means: Sequence[float] | F8) -> F8:
+    """Return what M copies differ by from their mean, float64 (M,), with the sum of squares (1 + 1/M) B."""
+    values, n = np.asarray(means, np.float64), len(means)
+    return np.asarray((values - values.mean()) * math.sqrt((1 + 1 / n) / (n - 1)))
