@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from attrs import evolve
-from records_cases import NAMES, TESTS, draw_records, fit_frontier
+from drawn_records import NAMES, TESTS, draw_records, fit_frontier
 from sklearn.metrics import log_loss, roc_auc_score
 
 import costframe as cf
