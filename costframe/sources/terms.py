@@ -74,9 +74,9 @@ class RowTerms:
 
     def begin(self) -> Inquiry:
         """Begin the inquiry of a row."""
-        return Inquiry.on(self.terms, self.predictor.begin(self.terms))
+        return Inquiry.on(self.terms, self.predictor)
 
     def begin_again(self, known: Known, spent: float, without: Iterable[str]) -> Inquiry:
         """Begin the inquiry of a row that has spent something, with what it knows by now, without some features."""
         terms = self.terms.left(known, spent, without)
-        return Inquiry.on(terms, self.predictor.begin(terms))
+        return Inquiry.on(terms, self.predictor)

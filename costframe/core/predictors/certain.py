@@ -17,20 +17,24 @@ from costframe.core.cost.totals import Charges
 from costframe.core.errors import ParameterError, shown
 from costframe.core.gains import Gains
 from costframe.core.predictors.fitted import FittedEstimator, what_is
+from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.predictors.guarded import GuardedPredictor
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.limits import CERTAIN, REASONS
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.certain import CertainRows, Goal, Until, certain_rows, certain_walk, lay_out_bounds
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.layout import COMPARISONS, USES, WEIGHT
 from costframe.core.stages.links import squeeze
+from costframe.core.stages.pulls import has_bounds, open_columns, pulls, widest_move
 from costframe.core.stages.stage_model import RowWalk
 from costframe.core.stages.step import StageStepper
+from costframe.core.stages.waiting import waiting_shares
 from costframe.core.terms.card import Card
 from costframe.core.terms.terms import Terms
 
@@ -156,6 +160,34 @@ class CertainPredictor(Predictor):
         _check_terms(terms)
         prices, paid = terms.prices, terms.ledger.paid_before
         return StageStepper.begin(self.inner, prices, True, terms.values, paid=paid, walk=self.walk(prices))
+
+    def grounds(self, walker: StageStepper, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why a row asks: how far scores may move by what waits; see `Predictor.grounds`."""
+        if not walker.needs:
+            return self._end_grounds(walker, self.unread(terms, bought))
+        if not has_bounds(walker):
+            shares = waiting_shares(walker)
+            return Grounds(tuple(Ground((f,), shares.get(f, 0.0), "weight") for f in walker.needs))
+        found, quote = pulls(walker), terms.ledger.quote
+        asks = {f: Ground((f,), found.get(f, 0.0) / self._unit, "score") for f in walker.needs}
+        worth = {f: pull**1.5 / price for f, pull in found.items() if (price := quote([f], bought)) > 0}
+        chosen, others = ([f for f in worth if (f in asks) == asked] for asked in (True, False))
+        if chosen and others:
+            best, second = (max(some, key=worth.__getitem__) for some in (chosen, others))
+            asks[best] = evolve(asks[best], runner_up=Ground((second,), found[second] / self._unit, "score"))
+        return Grounds(tuple(asks.values()))
+
+    def _end_grounds(self, walker: StageStepper, unread: tuple[int, ...]) -> Grounds:
+        """Return why a row ended, and how far the rest could move its scores."""
+        if walker.reason != REASONS[CERTAIN]:
+            return Grounds(cause=walker.reason, further=(Ground(unread),) if unread else ())
+        left = open_columns(walker)
+        return Grounds(cause=walker.reason, further=(Ground(left, widest_move(walker) / self._unit, "score"),))
+
+    @property
+    def _unit(self) -> float:
+        """The number by which sums are divided to be the scores of `decision_function`."""
+        return self.goal.divisor if (answer := self.inner.only_answer) is not None and answer.blends else 1.0
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`. Learners left unfinished cost their comparisons only."""

@@ -17,6 +17,7 @@ from costframe.core.arrays import B1, F8
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import CostModelError, ParameterError, quote_names
 from costframe.core.gains import Gains
+from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.parted import Parts
 from costframe.core.predictors.predictor import Predictor
@@ -151,6 +152,14 @@ class GuardedPredictor(Predictor):
         self._check_terms(terms)
         return GuardedWalker(self, terms, terms.values)
 
+    def grounds(self, walker: GuardedWalker, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why a walker asks: what the inner predictor says, once the regions are known; see `Predictor`."""
+        del terms, bought
+        if walker.begun is None:
+            return Grounds((Ground(walker.needs, purpose="these tell which features the row does without"),))
+        found = walker.begun[1].grounds().among(walker.needs)
+        return found if found.asks or found.cause not in _CUTS else evolve(found, cause=walker.reason)
+
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`. The stages are those of the inner predictor."""
         self._check_terms(terms)
@@ -267,19 +276,19 @@ class GuardedWalker:
         values: Mapping[int, float],
         begun: tuple[tuple[str, ...], Inquiry] | None = None,
     ) -> None:
-        self._model, self._terms, self._values, self._begun = model, terms, values, begun
+        self._model, self._terms, self._values, self.begun = model, terms, values, begun
         self.evaluated: Fraction = ZERO
         wanted = {*model.available_tellers(terms.barred)} - values.keys()
         if not wanted:
             names, inquiry = self._begin() if begun is None else begun
             inquiry, wanted = _supply(inquiry, values, model.card.column)
-            self._begun, self.evaluated = (names, inquiry), inquiry.evaluated
+            self.begun, self.evaluated = (names, inquiry), inquiry.evaluated
         self.needs = tuple(sorted(wanted))
 
     def after(self, values: Sequence[float]) -> GuardedWalker:
         """Return the walker with values too; it bars features, and goes on, once it knows the regions."""
         known = {**self._values, **dict(zip(self.needs, values, strict=True))}
-        return GuardedWalker(self._model, self._terms, known, self._begun)
+        return GuardedWalker(self._model, self._terms, known, self.begun)
 
     @property
     def answer(self) -> tuple[float | F8, int]:
@@ -295,8 +304,8 @@ class GuardedWalker:
     @property
     def reason(self) -> str:
         """Why the walk ended, beside the guard; see `Prediction`."""
-        assert self._begun is not None  # noqa: S101 - needs is empty
-        names, inquiry = self._begun
+        assert self.begun is not None  # noqa: S101 - needs is empty
+        names, inquiry = self.begun
         end = inquiry.answer
         if not names or end.reason not in _CUTS:
             return end.reason
@@ -311,8 +320,8 @@ class GuardedWalker:
 
     @property
     def _end(self) -> Inquiry:
-        assert self._begun is not None  # noqa: S101 - needs is empty
-        return self._begun[1]
+        assert self.begun is not None  # noqa: S101 - needs is empty
+        return self.begun[1]
 
     def _begin(self) -> tuple[tuple[str, ...], Inquiry]:
         """Begin the inquiry of the inner predictor, now that the regions are known."""

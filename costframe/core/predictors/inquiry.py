@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from costframe.core.errors import InquiryError, brief, format_count, quote_names
+from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.prediction import Prediction
-from costframe.core.predictors.walker import DecidingWalker, Walker
-from costframe.core.prices.ledger import Ledger
+from costframe.core.predictors.reasons import Why
+from costframe.core.predictors.walker import DecidingWalker, Walked, Walker
 from costframe.core.prices.limits import REASONS, UNAVAILABLE
-from costframe.core.tables.categories import Categories
 from costframe.core.terms.decision import Decision
 from costframe.core.terms.terms import Terms
 from costframe.core.terms.values import as_floats
@@ -28,37 +28,33 @@ _DOUBLES = {float, np.float64}
 class Inquiry:
     """One prediction under way: it asks for features until it can answer.
 
-    `walker` is the model's side of it. While `needs` is not empty, supply exactly the features it names; then read
-    `answer`. A value may be NaN: the feature is acquired, but missing. A refused call raises `InquiryError` and changes
-    nothing.
+    `walker` is the model's side of it, which `predictor` began on `terms`. While `needs` is not empty, supply exactly
+    the features it names; then read `answer`. A value may be NaN: the feature is acquired, but missing. A refused call
+    raises `InquiryError` and changes nothing. `why` tells what an ask is for.
     """
 
     __slots__ = (
-        "_acquired", "_categories", "_columns", "_decision", "_ledger", "_names", "_needs", "_rounds", "walker",
+        "_acquired", "_categories", "_columns", "_decision", "_ledger", "_names", "_needs", "_rounds", "predictor",
+        "terms", "walker",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        walker: Walker,
-        names: tuple[str, ...],
-        ledger: Ledger,
-        categories: Categories | None = None,
-        decision: Decision | None = None,
-    ) -> None:
-        self._names, self._categories, self._decision, self._ledger = names, categories or {}, decision, ledger
+    def __init__(self, predictor: Walked, terms: Terms, walker: Walker, decision: Decision | None = None) -> None:
+        card = predictor.card
+        self.predictor, self.terms, self._ledger, self._decision = predictor, terms, terms.ledger, decision
+        self._names, self._categories = card.feature_names, card.categories
         self._columns: tuple[int, ...] = ()
         self._acquired: tuple[int, ...] = ()
         self._rounds = -1
         self.go_on(walker)
 
     @classmethod
-    def on(cls, terms: Terms, walker: Walker) -> Inquiry:
+    def on(cls, terms: Terms, predictor: Walked) -> Inquiry:
         """Begin the inquiry of a row on some terms; it asks for prices of errors too, and its answer has a label."""
-        card, decision = terms.card, terms.decision
+        card, decision, walker = terms.card, terms.decision, predictor.begin(terms)
         if decision is not None and decision.columns:
             reason, further = REASONS[UNAVAILABLE] if decision.barred else None, set(decision.columns) - decision.barred
             walker = DecidingWalker(walker, further, terms.values, card.feature_names, reason)
-        return cls(walker, card.feature_names, terms.ledger, card.categories, decision)
+        return cls(predictor, terms, walker, decision)
 
     def go_on(self, walker: Walker) -> None:
         """Charge what was needed, and go on with the walker that took it."""
@@ -99,6 +95,20 @@ class Inquiry:
     def place(self) -> int | None:
         """Number of the class of the row, where its prediction does not tell it; see `Walker`."""
         return self.walker.place
+
+    def why(self) -> Why:
+        """Return why it asks for what it needs, or why it stopped: data, and sentences as its text."""
+        paid = self._acquired
+        return Why.of(
+            self.grounds(), self._names, lambda columns: self._ledger.quote(columns, paid), self.terms.costs.unit
+        )
+
+    def grounds(self) -> Grounds:
+        """Return why it asks, or why it stopped, before names and prices."""
+        walker = self.walker
+        if isinstance(walker, DecidingWalker):
+            return walker.grounds(self.predictor, self.terms, self._acquired)
+        return self.predictor.grounds(walker, self.terms, self._acquired)
 
     def supply(self, values: Mapping[str, Any]) -> None:
         """Supply the values of exactly the features in `needs`: numbers, or labels where categories are texts.

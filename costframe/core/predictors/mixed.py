@@ -17,6 +17,7 @@ from costframe.core.checks import check_number
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import CostModelError, ParameterError, quote_names, shown
 from costframe.core.gains import Gains
+from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.parted import Parts
 from costframe.core.predictors.predictor import Predictor
@@ -130,6 +131,13 @@ class MixedPredictor(Predictor):
         begun = tuple(inquiry_of(model, terms) for model in (self.first, self.second))
         return MixedWalker(self, begun, terms.barred, terms.values)
 
+    def grounds(self, walker: MixedWalker, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why a walker asks: what the predictor says that was drawn; see `Predictor.grounds`."""
+        del terms, bought
+        if walker.drawn is None:
+            return Grounds((Ground(walker.needs, purpose="these draw which of two models answers"),))
+        return walker.drawn[1].grounds().among(walker.needs)
+
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`. The two stages are the predictors."""
         self._check_terms(terms)
@@ -202,7 +210,7 @@ class MixedWalker:
         values: Mapping[int, float],
         drawn: tuple[int, Inquiry] | None = None,
     ) -> None:
-        self._model, self._begun, self._gone, self._values, self._drawn = model, begun, gone, values, drawn
+        self._model, self._begun, self._gone, self._values, self.drawn = model, begun, gone, values, drawn
         self.evaluated: Fraction = ZERO
         wanted = {*model.available_columns(gone)} - values.keys()
         if wanted:  # both predictors certainly need what both ask for
@@ -212,32 +220,32 @@ class MixedWalker:
             inquiry = copy(inquiry)
             while inquiry.needs and not (wanted := {*self._columns(inquiry)} - values.keys()):
                 inquiry.supply({name: values[model.card.column[name]] for name in inquiry.needs})
-            self._drawn, self.evaluated = (number, inquiry), inquiry.evaluated
+            self.drawn, self.evaluated = (number, inquiry), inquiry.evaluated
             wanted = wanted if inquiry.needs else set()
         self.needs = tuple(sorted(wanted))
 
     def after(self, values: Sequence[float]) -> MixedWalker:
         """Return the walker with values too; it draws the predictor, and goes on with it, once theirs are there."""
         known = {**self._values, **dict(zip(self.needs, values, strict=True))}
-        return MixedWalker(self._model, self._begun, self._gone, known, self._drawn)
+        return MixedWalker(self._model, self._begun, self._gone, known, self.drawn)
 
     @property
     def answer(self) -> tuple[float | F8, int]:
         """Prediction, and 0 for the first predictor or 1 for the second."""
-        assert self._drawn is not None  # noqa: S101 - needs is empty
-        return self._drawn[1].answer.value, self._drawn[0]
+        assert self.drawn is not None  # noqa: S101 - needs is empty
+        return self.drawn[1].answer.value, self.drawn[0]
 
     @property
     def place(self) -> int | None:
         """Number of the class, where the prediction does not tell it."""
-        assert self._drawn is not None  # noqa: S101 - needs is empty
-        return self._drawn[1].place
+        assert self.drawn is not None  # noqa: S101 - needs is empty
+        return self.drawn[1].place
 
     @property
     def reason(self) -> str:
         """Why the walk ended; see `Prediction`."""
-        assert self._drawn is not None  # noqa: S101 - needs is empty
-        return self._drawn[1].answer.reason
+        assert self.drawn is not None  # noqa: S101 - needs is empty
+        return self.drawn[1].answer.reason
 
     def _draw(self) -> tuple[int, Inquiry]:
         row = np.full((1, len(self._model.card.column)), np.nan)

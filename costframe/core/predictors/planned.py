@@ -14,12 +14,14 @@ from attrs import define, evolve, field
 from numpy.typing import NDArray
 
 from costframe.core.arrays import F8, I8
-from costframe.core.checks import check_number
+from costframe.core.checks import check_choice, check_number
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import StageError, format_count
 from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set
+from costframe.core.predictors.grounds import Grounds
+from costframe.core.predictors.planned_reasons import planned_grounds
 from costframe.core.predictors.planned_terms import PlanTerms
 from costframe.core.predictors.planned_walk import PlannedRows, PlannedWalker, PlannedWay, planned_charges, walk_table
 from costframe.core.predictors.predictor import Predictor
@@ -41,6 +43,8 @@ from costframe.core.stages.stops import (
 from costframe.core.terms.card import Card
 from costframe.core.terms.classes import as_classes, check_classes
 from costframe.core.terms.terms import Terms
+
+GAIN_UNITS = ("loss", "money")
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -75,6 +79,8 @@ class PlannedPredictor(Predictor):
         At its own prices, the last rung that a tradeoff reaches decides; see `Rung`. Without any, the tradeoff itself.
     classes : (M,), optional
         Labels of the classes whose probabilities the answers give.
+    gain_unit : {"loss", "money"}
+        Unit of gains: that of losses, or that of prices, of a plan for the least cost of features and errors.
 
     Raises
     ------
@@ -92,9 +98,11 @@ class PlannedPredictor(Predictor):
     batch: float | None = None
     ladder: tuple[Rung, ...] = field(default=(), kw_only=True, converter=as_ladder)
     classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
+    gain_unit: str = field(default="loss", kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         check_number("tradeoff", self.tradeoff)
+        check_choice("gain_unit", self.gain_unit, GAIN_UNITS)
         if self.batch is not None:
             check_number("batch", self.batch, strict=True)
         for name in ("bank", "gains_bank"):
@@ -172,6 +180,11 @@ class PlannedPredictor(Predictor):
     def begin(self, terms: Terms) -> PlannedWalker:
         """Return a walker for one row; see `Predictor.begin`. It buys whole sets for any `acquisition`."""
         return PlannedWalker.begin(self._way(self.plan_terms(terms)), terms.values)
+
+    def grounds(self, walker: PlannedWalker, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why a row buys a set or stays: the expected gains that it compares; see `Predictor.grounds`."""
+        del bought
+        return planned_grounds(walker, terms.values, self.gain_unit)
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`."""

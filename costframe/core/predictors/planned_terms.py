@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from costframe import engine
-from costframe.core.arrays import B1, I8
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.learners.bits import members
 from costframe.core.prices.limits import COMPLETE, CUT, UNAVAILABLE, Limits
 from costframe.core.stages.stops import StopPrices
@@ -92,6 +92,11 @@ class PaidSets:
         with np.errstate(over="ignore", invalid="ignore"):
             price = terms.tradeoff * np.stack([terms.prices.to_stops(had) for had in self.sets])
         return engine.PaidSets(np.array(self._after, np.int64), price, can_pay, terms.reachable, terms.planned)
+
+    def offers(self, place: int) -> tuple[F8, B1, B1]:
+        """Return what each stop costs a set of paid items, in loss, and if it can be paid and had: (m,) each."""
+        price, can_pay, can_have = self.packed.arrays[1:4]
+        return price[place], can_pay[place], can_have
 
     def place_of(self, paid: int) -> int:
         """Return the place of a set, which it adds."""

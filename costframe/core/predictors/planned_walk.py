@@ -57,6 +57,14 @@ class PlannedWay:
         self.begun: PlannedState | None = None  # of rows without known values, once there is one
         self._steps: dict[int, engine.Step] = {}
 
+    def first_place(self, known_values: Mapping[int, float]) -> tuple[int, int, int, int]:
+        """Return where a row begins: its stop, the items paid for, why it may be cut, and the features it has."""
+        terms, have = self.terms, as_set(known_values)
+        stop = max((k for k, wanted in enumerate(self.plan.sets) if wanted and not wanted & ~have), default=0)
+        if stop > 0:
+            return stop, terms.known, COMPLETE, have
+        return stop, terms.first_paid, terms.first_reason, have | as_set(terms.first_missing)  # no row asks for these
+
     def step(self, paid: int) -> engine.Step:
         """Return the engine's step of a row that has paid for these items."""
         if (step := self._steps.get(paid)) is None:
@@ -80,13 +88,9 @@ class PlannedWalker:
         """Begin a row at the last stop whose features are all known, else at stop 0."""
         if way.begun is not None and not known_values:
             return cls(way, way.begun)
-        plan, terms, have = way.plan, way.terms, as_set(known_values)
+        plan, (stop, paid, why, have) = way.plan, way.first_place(known_values)
         row = np.full(way.width, np.nan)
         row[list(known_values)] = list(known_values.values())
-        stop = max((k for k, wanted in enumerate(plan.sets) if wanted and not wanted & ~have), default=0)
-        paid, why = (terms.known, COMPLETE) if stop > 0 else (terms.first_paid, terms.first_reason)
-        if stop == 0:
-            have |= as_set(terms.first_missing)  # no row asks for them
         known = as_words([have], way.n_place - Place.KNOWN).view(np.int64)[0]
         place = np.array([stop, 0, why, 0, Place.WAITS, *known], np.int64)
         room = np.full(1 + plan.n_opaque, -1, np.int64)

@@ -19,6 +19,7 @@ from costframe.core.cost.totals import Charges
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count, quote_names, shown
 from costframe.core.gains import Gains
+from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.kept_terms import KeptTerms
 from costframe.core.predictors.replay import ends_by_steps, replay_charges, replay_rounds
@@ -62,6 +63,19 @@ class Predictor(ABC):
     @abstractmethod
     def begin(self, terms: Terms) -> Walker:
         """Return a walker, the model side of the inquiry of one row."""
+
+    def grounds(self, walker: Any, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why a walker that it began on these terms asks, or why it ended: the one method that explains.
+
+        `bought` are the columns that the row has paid for so far. By default it does not tell what a feature is for.
+        """
+        needs = walker.needs
+        return Grounds.untold(needs, None if needs else walker.reason, self.unread(terms, bought))
+
+    def unread(self, terms: Terms, bought: Iterable[int]) -> tuple[int, ...]:
+        """Return the columns that it may read and a row has neither bought nor known with their values."""
+        had, column = {*bought, *terms.values}, self.card.column
+        return tuple(f for f in map(column.__getitem__, self.used_features) if f not in had)
 
     def evaluate(self, X: F8, terms: Terms) -> Ends:
         """Predict rows, float64 (rows, d): the one method that answers tables. By default each row is an inquiry."""
@@ -294,7 +308,7 @@ class Predictor(ABC):
             A plan's loss accepted per unit of cost in place of its own.
         """
         terms = self.row_terms(costs, acquisition, known, max_cost, unavailable, tradeoff)
-        return Inquiry.on(terms, self.begin(terms))
+        return Inquiry.on(terms, self)
 
     def row_terms(
         self,
@@ -379,6 +393,10 @@ class AnnotatedPredictor(Predictor):
     def begin(self, terms: Terms) -> Walker:
         """Return a walker for one row; see `Predictor.begin`."""
         return self.inner.begin(terms)
+
+    def grounds(self, walker: Any, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why a walker asks; see `Predictor.grounds`."""
+        return self.inner.grounds(walker, terms, bought)
 
     def evaluate(self, X: F8, terms: Terms) -> Ends:
         """Predict rows; see `Predictor.evaluate`."""

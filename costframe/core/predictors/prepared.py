@@ -17,6 +17,7 @@ from costframe.core.arrays import F8
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.gains import Gains
+from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import AnnotatedPredictor, Predictor
 from costframe.core.predictors.replay import inquiry_of
@@ -125,6 +126,16 @@ class PreparedPredictor(Predictor):
         columns = {f: np.array([value]) for f, value in terms.values.items()}
         return PreparedWalker(inquiry_of(self.priced, self._inner_terms(terms)), self.preparation, columns)
 
+    def grounds(self, walker: PreparedWalker, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why a walker asks: what the inner predictor says, of raw columns; see `Predictor.grounds`."""
+        del terms, bought
+        reads = self.preparation.reads
+
+        def raw(made: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(sorted({f for place in made for f in reads[place]} - walker.columns.keys()))
+
+        return walker.inner.grounds().through(raw)
+
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge raw rows; see `Predictor.charges`."""
         terms.check_hard(
@@ -210,26 +221,27 @@ class PreparedWalker:
                 break
             found = preparation.make(columns, wanted)
             inner.supply({preparation.names[made]: value for made, value in found.items()})
-        self._inner, self._preparation, self._columns, self.evaluated = inner, preparation, columns, inner.evaluated
+        self.inner, self.columns, self.evaluated = inner, columns, inner.evaluated
+        self._preparation = preparation
         self.needs = tuple(sorted(missing)) if wanted else ()
 
     @property
     def answer(self) -> tuple[float | F8, int]:
         """Prediction and exit."""
-        end = self._inner.answer
+        end = self.inner.answer
         return end.value, end.exit
 
     @property
     def place(self) -> int | None:
         """Number of the class, where the prediction does not tell it."""
-        return self._inner.place
+        return self.inner.place
 
     @property
     def reason(self) -> str:
         """Why the walk ended; see `Prediction`."""
-        return self._inner.answer.reason
+        return self.inner.answer.reason
 
     def after(self, values: Sequence[float]) -> PreparedWalker:
         """Return the walker with raw values too, and with made columns as long as their raw columns are there."""
         raw = {f: np.array([value]) for f, value in zip(self.needs, values, strict=True)}
-        return PreparedWalker(self._inner, self._preparation, self._columns | raw)
+        return PreparedWalker(self.inner, self._preparation, self.columns | raw)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from costframe.core.arrays import F8
@@ -11,27 +9,14 @@ from costframe.core.cost.expected import stack_values
 from costframe.core.cost.latency import Clock
 from costframe.core.cost.totals import Charges
 from costframe.core.predictors.inquiry import Inquiry
-from costframe.core.predictors.walker import Walker
+from costframe.core.predictors.walker import Walked
 from costframe.core.stages.ends import Ends, likeliest_places
-from costframe.core.terms.card import Card
 from costframe.core.terms.terms import Terms
-
-
-class Walked(Protocol):
-    """What can be predicted row by row; see `Predictor`."""
-
-    @property
-    def card(self) -> Card:
-        """What describes it."""
-
-    def begin(self, terms: Terms) -> Walker:
-        """Return a walker for one row."""
 
 
 def inquiry_of(predictor: Walked, terms: Terms) -> Inquiry:
     """Begin the inquiry of one row on some terms; its answer has no label."""
-    card = predictor.card
-    return Inquiry(predictor.begin(terms), card.feature_names, terms.ledger, card.categories)
+    return Inquiry(predictor, terms, predictor.begin(terms))
 
 
 def replay(inquiry: Inquiry, row: F8, column: dict[str, int], clock: Clock | None = None) -> Inquiry:
@@ -48,7 +33,7 @@ def replay_rounds(predictor: Walked, X: F8, terms: Terms) -> list[tuple[int, flo
     ends = []
     for row in X:
         clock = Clock(terms.costs)
-        inquiry = Inquiry.on(terms, predictor.begin(terms))
+        inquiry = Inquiry.on(terms, predictor)
         ends.append((replay(inquiry, row, predictor.card.column, clock).answer.rounds, clock.time))
     return ends
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from costframe.core.errors import StageError, format_count, shown
 from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.limits import LIMITS
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
@@ -28,6 +31,7 @@ from costframe.core.stages.run_stages import mean_outputs, predict_rows
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer, check_stages
 from costframe.core.stages.step import StageStepper
+from costframe.core.stages.waiting import given_up_shares, waiting_shares
 from costframe.core.tables.row_labels import check_weights
 from costframe.core.terms.card import Card
 from costframe.core.terms.classes import as_classes, check_classes
@@ -162,6 +166,17 @@ class StageTree(StageModel, Predictor):
         if limits is not None and self.cannot_bind(limits, prices):
             limits = None
         return StageStepper.begin(self, prices, terms.by_path, terms.values, limits, terms.ledger.paid_before)
+
+    def grounds(self, walker: StageStepper, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why a row asks: the share of its stage's weight that waits; see `Predictor.grounds`."""
+        if walker.needs:
+            shares = waiting_shares(walker)
+            return Grounds(tuple(Ground((f,), shares.get(f, 0.0), "weight") for f in walker.needs))
+        if walker.reason in LIMITS:
+            gone = sorted(given_up_shares(walker).items(), key=itemgetter(1), reverse=True)
+            return Grounds(cause=walker.reason, further=tuple(Ground((f,), share, "weight") for f, share in gone))
+        left = self.unread(terms, bought)
+        return Grounds(cause=walker.reason, further=(Ground(left),) if left else ())
 
     def stepper(self, prices: PriceArrays, known: Mapping[int, float], *, by_path: bool) -> StageStepper:
         """Return a walker for one row without limits, given the values of features that are at hand."""

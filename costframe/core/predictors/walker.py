@@ -11,7 +11,10 @@ import numpy as np
 
 from costframe.core.arrays import F8
 from costframe.core.errors import InquiryError
+from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.tables.as_given import as_doubles
+from costframe.core.terms.card import Card
+from costframe.core.terms.terms import Terms
 
 
 class Walker(Protocol):
@@ -42,6 +45,20 @@ class Walker(Protocol):
     @property
     def evaluated(self) -> Fraction:
         """Price of what was evaluated so far: of learners, comparisons, and uses of features beyond the first."""
+
+
+class Walked(Protocol):
+    """What can be predicted row by row; see `Predictor`."""
+
+    @property
+    def card(self) -> Card:
+        """What describes it."""
+
+    def begin(self, terms: Terms) -> Walker:
+        """Return a walker for one row."""
+
+    def grounds(self, walker: Walker, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why a walker asks, or why it ended; `bought` are the columns paid for so far."""
 
 
 class DecidingWalker:
@@ -76,6 +93,15 @@ class DecidingWalker:
     def reason(self) -> str:
         """Why the walk ended."""
         return self._reason or self._walker.reason
+
+    def grounds(self, predictor: Walked, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+        """Return why it asks: what the predictor says of the walker within, and for prices of errors."""
+        found = predictor.grounds(self._walker, terms, bought)
+        if not self.needs:
+            return found
+        prices = tuple(f for f in self.needs if f not in self._walker.needs)
+        own = (Ground(prices, purpose="what an error costs"),) if prices else ()
+        return Grounds((*found.among(self.needs).asks, *own), tradeoff=found.tradeoff)
 
     def __getattr__(self, name: str) -> Any:
         if name not in {"answer", "evaluated", "place"}:  # nor does it go on together with others

@@ -147,6 +147,24 @@ class StageLayout:
         return np.append(0, ends), np.searchsorted(self.used, features[read])
 
     @cached_property
+    def use_weights(self) -> F8:
+        """The weight of each use in its stage's scores, (L,).
+
+        Of a tree, how much what it adds differs from leaf to leaf; of others, whose outputs have no bounds, the sum of
+        their absolute weights.
+        """
+        found, nodes = np.zeros(len(self.kind)), self.nodes
+        for use in range(len(self.kind)):
+            n_targets = int(self.target_first[use + 1] - self.target_first[use])
+            payload = self.payload[self.payload_first[use] : self.payload_first[use + 1]].reshape(-1, n_targets)
+            if self.kind[use] == TREE:
+                root = int(nodes.root[self.tree[use]])
+                found[use] = _spread(payload[nodes.feature[root : root + len(payload)] < 0])
+            else:
+                found[use] = np.abs(payload).sum()
+        return np.where(np.isfinite(found), found, 0.0)
+
+    @cached_property
     def payload(self) -> F8:
         """What uses add to their targets: a row for each node of a tree; of others weights, (width, targets)."""
         is_tree, bank = self.kind == TREE, self.bank
@@ -158,6 +176,11 @@ class StageLayout:
             self.weight_rows, self.nodes.origin, first, self.value, self.values, payload,
         )  # fmt: skip
         return payload
+
+
+def _spread(payload: F8) -> float:
+    """Return the differences of the largest and smallest of each column, float64 (n, targets), added up."""
+    return float(np.ptp(payload, axis=0).sum()) if len(payload) else 0.0
 
 
 def lay_out(bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> StageLayout:

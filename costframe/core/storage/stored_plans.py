@@ -14,7 +14,7 @@ from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, 
 from costframe.core.storage.stored_banks import BANK_FIELDS, OpaqueFunctions, build_bank, store_bank
 from costframe.core.storage.stored_card import build_prices, store_prices
 
-PLAN_FIELDS = (*BANK_FIELDS, "gains", "stops", "tradeoff", "batch", "costs")
+PLAN_FIELDS = (*BANK_FIELDS, "gains", "stops", "tradeoff", "batch", "costs", "gain_unit")
 
 
 def store_plan(plan: PlannedPredictor, arrays: Arrays) -> dict[str, Any]:
@@ -33,7 +33,8 @@ def store_plan(plan: PlannedPredictor, arrays: Arrays) -> dict[str, Any]:
     rungs = [(rung.least, rung.tradeoff, rung.planned) for rung in plan.ladder]
     arrays["ladder"] = np.array(rungs, "<f8").reshape(-1)
     batch = None if plan.batch is None else float(plan.batch)
-    return described | {"tradeoff": float(plan.tradeoff), "batch": batch, "costs": store_prices(plan.costs)}
+    described |= {"tradeoff": float(plan.tradeoff), "batch": batch, "gain_unit": plan.gain_unit}
+    return described | {"costs": store_prices(plan.costs)}
 
 
 def build_plan(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> PlannedPredictor:
@@ -47,7 +48,10 @@ def build_plan(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFun
     if len(rungs) % 3 or not np.isin(rungs[2::3], (0, 1)).all():
         raise StorageError("malformed ladder: expected three numbers a rung, the third of them 0 or 1")
     ladder = (Rung(least, tradeoff, bool(planned)) for least, tradeoff, planned in rungs.reshape(-1, 3).tolist())
-    return PlannedPredictor(bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch, ladder=ladder)
+    unit = model["gain_unit"]
+    return PlannedPredictor(
+        bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch, ladder=ladder, gain_unit=unit
+    )
 
 
 def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:

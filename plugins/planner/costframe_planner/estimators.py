@@ -105,7 +105,7 @@ class _Planner(CostAwareEstimator):
         tradeoff = self._tradeoff_for(problem)
         with track_share("Planner", verbose=self.verbose) as progress:
             if tradeoff == 0:  # prices have no effect, so a plan is useless
-                return make_single(data, *train_plain(problem), problem.rows)
+                return make_single(data, *train_plain(problem), problem)
             plan = KeptPlan.of(problem, train_planner(problem, progress), data)
             return measure_path(plan).predictor_at(tradeoff)
 

@@ -40,20 +40,21 @@ _MOST_ROWS = 20_000
 _OWN = 0.01  # further error, as a share: gains were fitted to the same rows
 
 
-def make_single(data: TrainingData, nothing: SetModel, model: SetModel, rows: Rows) -> PlannedPredictor:
-    """Return a predictor that answers all rows by the model of one set, trained on `rows`.
+def make_single(data: TrainingData, nothing: SetModel, model: SetModel, problem: Problem) -> PlannedPredictor:
+    """Return a predictor that answers all rows by the model of one set, trained on a problem's.
 
     A base model may refuse rows with missing features, so the constant `nothing` answers rows that are cut by a cap;
     all others go on from there, because of the mean decrease of the loss.
     """
-    gain = rows.mean(nothing.losses - model.losses)
+    gain = problem.rows.mean(nothing.losses - model.losses)
     models = [model] if isinstance(model.learners, TreeTable) else [nothing, model]
     bank, answers = _answers(data, models)
     stops = [Stop(model.features, answer) for model, answer in zip(models, answers, strict=True)]
     if len(models) > 1:
         onwards = min(-gain, -np.finfo(np.float64).tiny)
         stops[0] = evolve(stops[0], gains=_sum(np.empty(0, np.int64), np.array([onwards])))
-    return PlannedPredictor(bank, _gains_bank(data, [], len(model.answer.intercept)), stops, costs=data.costs)
+    gains, unit = _gains_bank(data, [], len(model.answer.intercept)), problem.gain_unit
+    return PlannedPredictor(bank, gains, stops, costs=data.costs, gain_unit=unit)
 
 
 def make_planned(
@@ -62,6 +63,7 @@ def make_planned(
     tradeoff: float,
     plan: Sequence[ManyFolds] | int | None = None,
     ladder: Sequence[Rung] = (),
+    gain_unit: str = "loss",
 ) -> PlannedPredictor:
     """Return a planned predictor; its planned rungs follow the regressions of an induction, or go to one stop."""
     models, later = trained.models, len(trained.models) - 1
@@ -83,7 +85,7 @@ def make_planned(
     gains = _gains_bank(data, tables, len(models[0].answer.intercept))
     rows = trained.routes.prices.n_rows
     batch = rows if data.prices.once.any() else None
-    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs, batch, ladder=ladder)
+    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs, batch, ladder=ladder, gain_unit=gain_unit)
 
 
 def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:

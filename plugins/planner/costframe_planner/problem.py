@@ -79,6 +79,11 @@ class Problem:
         return self.rows.total_repeats
 
     @property
+    def gain_unit(self) -> str:
+        """Unit of losses and gains; see `PlannedPredictor`."""
+        return "loss" if self.stakes is None else "money"
+
+    @property
     def n_threads(self) -> int:
         """Does not change the result."""
         return self.settings.trees.n_threads
