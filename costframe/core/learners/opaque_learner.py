@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from costframe.core.arrays import F8
 from costframe.core.checks import as_items
 from costframe.core.errors import BankError, shown
+from costframe.core.tables.kept_outputs import call_once
 from costframe.core.tables.restored_rows import call_as_given
 
 LAST_COLUMN = 2**31 - 1
@@ -70,6 +71,9 @@ class OpaqueLearner:
         BankError
             If the function returns another shape, or refuses the rows.
         """
+        return call_once(self, rows, self._call)
+
+    def _call(self, rows: F8) -> F8:
         try:
             values = call_as_given(self.function, rows)
         except MemoryError:

@@ -150,6 +150,10 @@ class FittedEstimator:
         """Begin the prediction of one row; see `Predictor.inquire`. Its answer has probabilities, and the `label`."""
         return self.predictor_.inquire(*arguments, **terms)
 
+    def resume(self, text: str, costs: object = None) -> Inquiry:
+        """Go on with an inquiry that was put away; see `Predictor.resume`."""
+        return self.predictor_.resume(text, costs)
+
     @cost_by_partition
     def cost(self, X: Any, y_or_costs: Any = None, **how: Any) -> CostReport:
         """Return the exact cost of predicting rows, with labels also that of errors; see `Predictor.cost`."""

@@ -7,17 +7,33 @@ charges. The inquiry joins the two; every driver, and every replay of a cost, is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from copy import copy
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from costframe.core.errors import InquiryError, brief, format_count, quote_names
+from costframe.core.predictors.digested import prices_digest
 from costframe.core.predictors.grounds import Grounds
+from costframe.core.predictors.inquiry_state import (
+    InquiryState,
+    Round,
+    read_asked,
+    read_outputs,
+    read_round,
+    write_asked,
+    write_outputs,
+    write_values,
+)
 from costframe.core.predictors.prediction import Prediction
 from costframe.core.predictors.reasons import Why
+from costframe.core.predictors.rounds_before import bought_in, rest_of
 from costframe.core.predictors.walker import DecidingWalker, Walked, Walker
+from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import REASONS, UNAVAILABLE
+from costframe.core.tables.kept_outputs import KeptOutputs, Outputs
 from costframe.core.terms.decision import Decision
 from costframe.core.terms.terms import Terms
 from costframe.core.terms.values import as_floats
@@ -34,42 +50,127 @@ class Inquiry:
     """
 
     __slots__ = (
-        "_acquired", "_categories", "_columns", "_decision", "_ledger", "_names", "_needs", "_rounds", "predictor",
-        "terms", "walker",
+        "_acquired", "_asked", "_before", "_categories", "_columns", "_decision", "_given", "_ledger", "_names",
+        "_needs", "_outputs", "predictor", "terms", "walker",
     )  # fmt: skip
 
     def __init__(self, predictor: Walked, terms: Terms, walker: Walker, decision: Decision | None = None) -> None:
         card = predictor.card
         self.predictor, self.terms, self._ledger, self._decision = predictor, terms, terms.ledger, decision
         self._names, self._categories = card.feature_names, card.categories
-        self._columns: tuple[int, ...] = ()
+        self._asked = terms  # of the whole row, where it begins again at other prices
+        self._outputs: KeptOutputs | None = None  # of foreign functions, where the model has some
+        self._given: tuple[Round, ...] = ()
+        self._before = 0  # of these, rounds at other prices
         self._acquired: tuple[int, ...] = ()
-        self._rounds = -1
-        self.go_on(walker)
+        self._show(walker)
 
     @classmethod
-    def on(cls, terms: Terms, predictor: Walked) -> Inquiry:
-        """Begin the inquiry of a row on some terms; it asks for prices of errors too, and its answer has a label."""
-        card, decision, walker = terms.card, terms.decision, predictor.begin(terms)
-        if decision is not None and decision.columns:
-            reason, further = REASONS[UNAVAILABLE] if decision.barred else None, set(decision.columns) - decision.barred
-            walker = DecidingWalker(walker, further, terms.values, card.feature_names, reason)
-        return cls(predictor, terms, walker, decision)
+    def on(
+        cls, terms: Terms, predictor: Walked, *, before: Sequence[Round] = (), outputs: Outputs | None = None
+    ) -> Inquiry:
+        """Begin the inquiry of a row on some terms; it asks for prices of errors too, and its answer has a label.
 
-    def go_on(self, walker: Walker) -> None:
-        """Charge what was needed, and go on with the walker that took it."""
-        columns, bought, paid = walker.needs, self._columns, self._ledger.features
-        if paid and bought:
+        The row has paid for the values of rounds `before`, at other prices; the outputs are of foreign functions.
+        """
+        if (places := predictor.function_places) or before:
+            return cls._on(terms, predictor, before, KeptOutputs(places, outputs or {}) if places else None)
+        return cls(predictor, terms, _walker_of(predictor, terms), terms.decision)
+
+    @classmethod
+    def _on(cls, asked: Terms, predictor: Walked, before: Sequence[Round], outputs: KeptOutputs | None) -> Inquiry:
+        terms = rest_of(asked, before) if before else asked
+        with nullcontext() if outputs is None else outputs.keeping():
+            walker = _walker_of(predictor, terms)
+        inquiry = cls(predictor, terms, walker, asked.decision)
+        inquiry._asked, inquiry._ledger, inquiry._outputs = asked, asked.ledger, outputs
+        inquiry._given, inquiry._before, inquiry._acquired = tuple(before), len(before), bought_in(asked, before)
+        return inquiry
+
+    @classmethod
+    def go_on_from(cls, state: InquiryState, predictor: Walked, terms: Terms, *, is_same_price: bool = True) -> Inquiry:
+        """Go on from a state: at other prices, from all that the row knows; else round by round, as it came."""
+        labels, column = terms.card.categories, terms.card.column
+        rounds = [read_round(number, values, labels) for number, values in enumerate(state.rounds, 1)]
+        before = rounds[: state.restart] if is_same_price else rounds
+        names = [name for values in before for name in values]
+        if len(set(names)) < len(names) or not column.keys() >= set(names):
+            raise InquiryError(f"resume: expected features, each in one round, got {quote_names(names)}")
+        past = [(tuple(values), tuple(values.values())) for values in before]
+        outputs = read_outputs(state.outputs, predictor.function_places)
+        inquiry = cls.on(terms, predictor, before=past, outputs=outputs)
+        for number, values in enumerate(rounds[len(before) :], len(before) + 1):
+            if values.keys() != set(inquiry.needs):
+                asked, got = quote_names(inquiry.needs) or "none", quote_names(values)
+                raise InquiryError(f"resume: round {number}: expected values of {asked}, got {got}")
+            inquiry.take([values[name] for name in inquiry.needs])
+        if is_same_price and inquiry.needs != tuple(state.needs):
+            asked, had = (quote_names(names) or "nothing" for names in (inquiry.needs, state.needs))
+            raise InquiryError(f"resume: it needs {asked}, and needed {had} when it was put away")
+        return inquiry
+
+    def take(self, numbers: Sequence[float]) -> None:
+        """Go on with the values of the features in `needs`, in their order, as `read` returns them."""
+        if self._outputs is None:
+            self.go_on(self.walker.after(numbers), numbers)
+            return
+        outputs = self._outputs.copy()
+        with outputs.keeping():
+            walker = self.walker.after(numbers)
+        self.go_on(walker, numbers)
+        self._outputs = outputs
+
+    def go_on(self, walker: Walker, numbers: Sequence[float]) -> None:
+        """Charge what was needed, and go on with the walker that took its values."""
+        bought, paid, given = self._columns, self._ledger.features, (*self._given, (self._needs, numbers))
+        if paid:
             bought = tuple([f for f in bought if f not in paid])
-        needs, acquired = tuple(map(self._names.__getitem__, columns)), self._acquired + bought
-        # all at once: an error before changes nothing
-        self.walker, self._acquired, self._columns, self._needs = walker, acquired, columns, needs
-        self._rounds += 1
+        acquired = self._acquired + bought
+        self._show(walker)  # an error before changes nothing
+        self._acquired, self._given = acquired, given
+
+    def _show(self, walker: Walker) -> None:
+        columns = walker.needs
+        needs = tuple(map(self._names.__getitem__, columns))
+        self.walker, self._columns, self._needs = walker, columns, needs
+
+    def __copy__(self) -> Inquiry:
+        """Return the same inquiry, which goes on apart: what it holds does not change."""
+        other = object.__new__(type(self))
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Inquiry:
+        return copy(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the model, the prices and the state without their digests."""
+        return _unpickle, (self.predictor, self._asked.costs, self._state("", "").to_json())
+
+    def to_json(self) -> str:
+        """Put the inquiry away as a text, from which `Predictor.resume` goes on, also in another process.
+
+        The text is one JSON object: digests of the model and of the prices, what was asked, the values of each round,
+        outputs of opaque learners and operations, and the features in `needs`. It holds the row's values as they are.
+
+        Raises
+        ------
+        InquiryError
+            If the model has no digest, as a third party's whose class does not give its `content`; or if a value is of
+            a type that JSON cannot hold.
+        """
+        return self._state(self.predictor.digest, prices_digest(self._asked.costs)).to_json()
+
+    def _state(self, model: str, prices: str) -> InquiryState:
+        rounds = [write_values(names, values, self._categories) for names, values in self._given]
+        outputs = [] if self._outputs is None else write_outputs(self._outputs.outputs)
+        return InquiryState(model, prices, write_asked(self._asked), rounds, self._before, outputs, self._needs)
 
     def __repr__(self) -> str:
         """Name what it needs next, and what the row paid so far."""
         needs = f"needs {quote_names(self.needs)}" if self.needs else "answered"
-        return brief(self, needs, f"cost {self.cost:g}", f"{format_count(self._rounds, 'round')} so far")
+        return brief(self, needs, f"cost {self.cost:g}", f"{format_count(len(self._given), 'round')} so far")
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -120,7 +221,7 @@ class Inquiry:
         InquiryError
             If the inquiry has ended, a name is missing or not in `needs`, or a value is not a number.
         """
-        self.go_on(self.walker.after(self.read(values)))
+        self.take(self.read(values))
 
     def read(self, values: Mapping[str, Any]) -> list[float]:
         """Return the values of exactly the features in `needs`, in their order."""
@@ -154,11 +255,32 @@ class Inquiry:
         """
         if self._needs:
             raise InquiryError(f"answer: the inquiry still needs {self._needs}")
+        if self._outputs is None:
+            return self._end()
+        with self._outputs.keeping():
+            return self._end()
+
+    def _end(self) -> Prediction:
         value, leaf = self.walker.answer
         walker, label = self.walker, None
         if self._decision is not None:
             label = self._decision.label(value, walker.place, getattr(walker, "values", {}))
-        return Prediction(value, self.cost, self.acquired, self._rounds, leaf, walker.reason, label=label)
+        return Prediction(value, self.cost, self.acquired, len(self._given), leaf, walker.reason, label=label)
+
+
+def _walker_of(predictor: Walked, terms: Terms) -> Walker:
+    """Begin a row with the prices of errors that it asks for."""
+    decision, walker = terms.decision, predictor.begin(terms)
+    if decision is None or not decision.columns:
+        return walker
+    reason, further = REASONS[UNAVAILABLE] if decision.barred else None, set(decision.columns) - decision.barred
+    return DecidingWalker(walker, further, terms.values, terms.card.feature_names, reason)
+
+
+def _unpickle(predictor: Walked, costs: CostModel, text: str) -> Inquiry:
+    state, card = InquiryState.from_json(text), predictor.card
+    terms = Terms.of(card, costs, **read_asked(state.asked, card.categories))
+    return Inquiry.go_on_from(state, predictor, terms)
 
 
 def supply_inquiries(inquiries: Sequence[Inquiry], values: Sequence[Mapping[str, Any]]) -> list[Exception | None]:
@@ -171,8 +293,8 @@ def supply_inquiries(inquiries: Sequence[Inquiry], values: Sequence[Mapping[str,
         except Exception:  # noqa: BLE001, S110 - nothing has changed; one by one tells which rows fail
             pass
         else:
-            for inquiry, walker in zip(inquiries, walkers, strict=True):
-                inquiry.go_on(walker)
+            for inquiry, walker, given in zip(inquiries, walkers, numbers, strict=True):
+                inquiry.go_on(walker, given)
             return [None] * len(inquiries)
     return [_supply(inquiry, given) for inquiry, given in zip(inquiries, values, strict=True)]
 

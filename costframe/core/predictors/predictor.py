@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Self
@@ -19,10 +19,12 @@ from costframe.core.cost.totals import Charges
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count, quote_names, shown
 from costframe.core.gains import Gains
+from costframe.core.predictors.digested import Digested
 from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.kept_terms import KeptTerms
 from costframe.core.predictors.replay import ends_by_steps, replay_charges, replay_rounds
+from costframe.core.predictors.resumed import resume_inquiry
 from costframe.core.predictors.walker import Walker
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import Ends
@@ -34,11 +36,11 @@ from costframe.core.terms.decision import Decision, error_columns
 from costframe.core.terms.terms import Known, Terms
 
 
-class Predictor(ABC):
+class Predictor(Digested):
     """A model that predicts rows, and names the features it needs for each row.
 
     A kind of predictor gives its `card` and `begin`; it may also replace `with_card`, `evaluate`, `charges`, `gains`,
-    `used_features`, `sure_features`, `with_fallbacks` and `of_queries`.
+    `used_features`, `sure_features`, `with_fallbacks`, `of_queries`, `content` and `functions`.
     """
 
     @property
@@ -310,6 +312,27 @@ class Predictor(ABC):
         terms = self.row_terms(costs, acquisition, known, max_cost, unavailable, tradeoff)
         return Inquiry.on(terms, self)
 
+    def resume(self, text: str, costs: object = None) -> Inquiry:
+        """Go on with an inquiry that `Inquiry.to_json` has put away, in this process or another one.
+
+        At the same prices it asks, answers and bills as if it had never been put away, to the last bit. Outputs of
+        opaque learners and operations are in the text: they are not called again.
+
+        Parameters
+        ----------
+        text : str
+        costs : CostModel, or anything `CostModel.of` accepts
+            None for the predictor's own. At other prices than those it had, the row goes on from what it knows: values
+            supplied stay known, and the whole row is billed at the new prices, which a cap holds for too.
+
+        Raises
+        ------
+        InquiryError
+            If the text is none of `to_json`, was changed so that no inquiry fits it, or is of another model; or if the
+            prices differ, and `costs` does not give them.
+        """
+        return resume_inquiry(self, text, costs)
+
     def row_terms(
         self,
         costs: object = None,
@@ -389,6 +412,11 @@ class AnnotatedPredictor(Predictor):
     def sure_features(self) -> tuple[str, ...]:
         """Names of features that it reads in every row."""
         return self.inner.sure_features
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What decides its rows; see `Digested.content`."""
+        return self.inner.digest, self.card.categories, self.card.classes, self.card.half
 
     def begin(self, terms: Terms) -> Walker:
         """Return a walker for one row; see `Predictor.begin`."""

@@ -102,6 +102,16 @@ class PreparedPredictor(Predictor):
         return self.inner.with_costs(_through(self.card.prices, self.preparation).costs)
 
     @property
+    def content(self) -> tuple[Any, ...]:
+        """What decides its rows at the own prices; see `Digested.content`."""
+        return self.priced.digest, self.preparation
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The opaque operations, and the functions of the inner predictor at the own prices."""
+        return *self.preparation.opaques, *self.priced.functions
+
+    @property
     def used_features(self) -> tuple[str, ...]:
         """Raw columns behind the made columns that the inner predictor reads, in column order."""
         return self.preparation.read_by(self._used)

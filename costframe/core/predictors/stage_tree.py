@@ -139,6 +139,11 @@ class StageTree(StageModel, Predictor):
         known = self._fallbacks
         return known if not isinstance(known, FallbackRows) else fit_fallbacks(self, known, self._row_costs)
 
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What decides its rows; see `Digested.content`."""
+        return self.bank, self.stages, self.fallbacks, self.classes
+
     def _row_costs(self, X: F8, costs: CostModel) -> F8:
         return self.cost(X, costs, made=True).per_row
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field
 from attrs.converters import optional
+from attrs.validators import instance_of
+from attrs.validators import optional as optional_validator
 from numpy.typing import ArrayLike
 
 from costframe.core.arrays import F8
@@ -66,6 +68,8 @@ class SteppedPredictor(Predictor):
     fallback : float, or float64 (K,), optional
         Answer of a row that cannot have or pay for the features that the model asks for; `with_fallbacks` takes the
         mean of its predictions. Without one, limits are refused.
+    version : str, optional
+        A text that tells this function from others: without it, inquiries cannot be put away by `Inquiry.to_json`.
     """
 
     feature_names: tuple[str, ...] = field(converter=as_feature_names)
@@ -73,6 +77,17 @@ class SteppedPredictor(Predictor):
     costs: CostModel | None = None
     categories: Categories = field(factory=dict, converter=as_categories)
     fallback: float | F8 | None = field(default=None, converter=optional(_prediction), kw_only=True)
+    version: str | None = field(default=None, kw_only=True, validator=optional_validator(instance_of(str)))
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What decides its rows, of which its function is told by the `version`; see `Digested.content`."""
+        if self.version is None:
+            raise InquiryError(
+                "digest: a SteppedPredictor has a function, which has no digest; give it "
+                "SteppedPredictor(version=...), a text that tells the function from others"
+            )
+        return self.feature_names, self.version, self.categories, self.fallback
 
     @cached_property
     def card(self) -> Card:

@@ -54,6 +54,14 @@ class Walked(Protocol):
     def card(self) -> Card:
         """What describes it."""
 
+    @property
+    def digest(self) -> str:
+        """What tells it from other models."""
+
+    @property
+    def function_places(self) -> Mapping[Any, int]:
+        """The foreign functions that it may call, with their places."""
+
     def begin(self, terms: Terms) -> Walker:
         """Return a walker for one row."""
 

@@ -15,6 +15,7 @@ from costframe.core.arrays import F8
 from costframe.core.errors import DataError, quote_names, shown
 from costframe.core.tables.categories import Categories, as_categories, check_features
 from costframe.core.tables.frames import check_names
+from costframe.core.tables.kept_outputs import call_once
 from costframe.core.tables.kinds import END, FIRST
 from costframe.core.tables.operations import CHECKS, Operation, as_column_tuple
 from costframe.core.tables.remembered import Given, value_of
@@ -45,10 +46,14 @@ class OpaqueOperation:
     def __call__(self, columns: list[F8], rows: int) -> list[F8]:
         """Return the columns made, each float64 (rows,), from those that it reads."""
         table = np.column_stack(columns) if columns else np.empty((rows, 0))
+        return list(np.ascontiguousarray(call_once(self, table, self._call).T))
+
+    def _call(self, table: F8) -> F8:
         made = call_as_given(self.function, table)
-        if made.shape != (rows, self.width):
-            raise DataError(f"opaque operation {self.name!r}: expected {(rows, self.width)} values, got {made.shape}")
-        return list(np.ascontiguousarray(made.T))
+        if made.shape != (len(table), self.width):
+            expected = len(table), self.width
+            raise DataError(f"opaque operation {self.name!r}: expected {expected} values, got {made.shape}")
+        return made
 
 
 def _as_operations(

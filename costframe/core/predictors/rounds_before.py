@@ -1,0 +1,21 @@
+"""Rounds of a row at other prices, before it goes on at new ones: what it bought, and what is asked of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from costframe.core.predictors.inquiry_state import Round
+from costframe.core.terms.terms import Terms
+
+
+def bought_in(terms: Terms, rounds: Sequence[Round]) -> tuple[int, ...]:
+    """Return the columns that a row bought in some rounds, in order, without those paid for before."""
+    columns = (terms.card.column[name] for names, _ in rounds for name in names)
+    return tuple(f for f in columns if f not in terms.ledger.features)
+
+
+def rest_of(terms: Terms, rounds: Sequence[Round]) -> Terms:
+    """Return what is asked of a row after rounds whose values it knows and has paid for, at the prices of terms."""
+    values = {name: value for names, numbers in rounds for name, value in zip(names, numbers, strict=True)}
+    known = terms.known if isinstance(terms.known, Mapping) else dict.fromkeys(terms.known)
+    return terms.left({**known, **values}, terms.ledger.total(bought_in(terms, rounds)), ())
