@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,6 +17,7 @@ from costframe.core.cost.charges import charge_masks
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import ParameterError, shown
 from costframe.core.gains import Gains
+from costframe.core.learners.thresholds import Cuts
 from costframe.core.predictors.fitted import FittedEstimator, what_is
 from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.predictors.guarded import GuardedPredictor
@@ -176,6 +178,15 @@ class CertainPredictor(Predictor):
             best, second = (max(some, key=worth.__getitem__) for some in (chosen, others))
             asks[best] = evolve(asks[best], runner_up=Ground((second,), found[second] / self._unit, "score"))
         return Grounds(tuple(asks.values()))
+
+    def ends_given(self, X: F8, columns: Sequence[int], terms: Terms) -> Ends:
+        """Return the ends of rows of the whole sum that know some columns; see `Predictor.ends_given`."""
+        return self.inner.ends_given(X, columns, terms)
+
+    @property
+    def cuts(self) -> Cuts:
+        """Thresholds of columns; see `Predictor.cuts`."""
+        return self.inner.cuts
 
     def _end_grounds(self, walker: StageStepper, unread: tuple[int, ...]) -> Grounds:
         """Return why a row ended, and how far the rest could move its scores."""

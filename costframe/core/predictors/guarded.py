@@ -17,6 +17,7 @@ from costframe.core.arrays import B1, F8
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import CostModelError, ParameterError, quote_names
 from costframe.core.gains import Gains
+from costframe.core.learners.thresholds import Cuts
 from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.parted import Parts
@@ -159,6 +160,17 @@ class GuardedPredictor(Predictor):
             return Grounds((Ground(walker.needs, purpose="these tell which features the row does without"),))
         found = walker.begun[1].grounds().among(walker.needs)
         return found if found.asks or found.cause not in _CUTS else evolve(found, cause=walker.reason)
+
+    def read_together(self, known: frozenset[int]) -> frozenset[int]:
+        """Return the columns that the inner predictor would not read alone; see `Predictor.read_together`."""
+        found: frozenset[int] = self.inner.read_together(known)
+        return found
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """Thresholds of columns that tell no region; see `Predictor.cuts`."""
+        tellers = {self.card.column[name] for name in self.tellers}
+        return {f: cuts for f, cuts in self.inner.cuts.items() if f not in tellers}
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`. The stages are those of the inner predictor."""

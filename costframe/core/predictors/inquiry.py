@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from costframe.core.errors import InquiryError, brief, format_count, quote_names
+from costframe.core.predictors.changes import Changes, explain_changes
 from costframe.core.predictors.digested import prices_digest
 from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.inquiry_state import (
@@ -200,9 +201,16 @@ class Inquiry:
     def why(self) -> Why:
         """Return why it asks for what it needs, or why it stopped: data, and sentences as its text."""
         paid = self._acquired
-        return Why.of(
-            self.grounds(), self._names, lambda columns: self._ledger.quote(columns, paid), self.terms.costs.unit
-        )
+        with nullcontext() if self._outputs is None else self._outputs.copy().keeping():
+            grounds = self.grounds()
+        return Why.of(grounds, self._names, lambda columns: self._ledger.quote(columns, paid), self.terms.costs.unit)
+
+    def changes(self) -> Changes:
+        """Return which values of features without a value would, alone, change the class; see `Changes`."""
+        column, values = self.predictor.card.column, dict(self.terms.values)
+        for names, numbers in self._given:
+            values |= {column[name]: number for name, number in zip(names, numbers, strict=True)}
+        return explain_changes(self.predictor, self.terms, values, self._acquired, None if self._needs else self.answer)
 
     def grounds(self) -> Grounds:
         """Return why it asks, or why it stopped, before names and prices."""

@@ -17,6 +17,7 @@ from costframe.core.checks import check_number
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import CostModelError, ParameterError, quote_names, shown
 from costframe.core.gains import Gains
+from costframe.core.learners.thresholds import Cuts, join_cuts
 from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.parted import Parts
@@ -137,6 +138,17 @@ class MixedPredictor(Predictor):
         if walker.drawn is None:
             return Grounds((Ground(walker.needs, purpose="these draw which of two models answers"),))
         return walker.drawn[1].grounds().among(walker.needs)
+
+    def read_together(self, known: frozenset[int]) -> frozenset[int]:
+        """Return the columns that one of both would not read alone; see `Predictor.read_together`."""
+        found: frozenset[int] = self.first.read_together(known) | self.second.read_together(known)
+        return found
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """Thresholds of columns that are not hashed; see `Predictor.cuts`."""
+        hashed = {self.card.column[name] for name in self.by}
+        return {f: cuts for f, cuts in join_cuts(self.first.cuts, self.second.cuts).items() if f not in hashed}
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`. The two stages are the predictors."""

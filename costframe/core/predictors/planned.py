@@ -19,7 +19,8 @@ from costframe.core.cost.totals import Charges
 from costframe.core.errors import StageError, format_count
 from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.learners.bits import as_set
+from costframe.core.learners.bits import as_set, members
+from costframe.core.learners.thresholds import Cuts, cuts_of
 from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.planned_reasons import planned_grounds
 from costframe.core.predictors.planned_terms import PlanTerms
@@ -185,6 +186,18 @@ class PlannedPredictor(Predictor):
         """Return why a row buys a set or stays: the expected gains that it compares; see `Predictor.grounds`."""
         del bought
         return planned_grounds(walker, terms.values, self.gain_unit)
+
+    def read_together(self, known: frozenset[int]) -> frozenset[int]:
+        """Return the columns that are new in no stop alone; see `Predictor.read_together`."""
+        first, had = self.layout.sets[0], as_set(known)
+        lacks = [missing for wanted in self.layout.sets if (missing := wanted & ~had)]
+        alone = as_set(f for missing in lacks if not missing & missing - 1 for f in members(missing))
+        return frozenset(members(as_set(f for missing in lacks for f in members(missing)) & ~alone & ~first))
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """Thresholds of columns, of answers and gains; see `Predictor.cuts`."""
+        return cuts_of([self.bank, self.gains_bank], len(self.feature_names))
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`."""

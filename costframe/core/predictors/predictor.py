@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -19,11 +19,12 @@ from costframe.core.cost.totals import Charges
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count, quote_names, shown
 from costframe.core.gains import Gains
+from costframe.core.learners.thresholds import Cuts
 from costframe.core.predictors.digested import Digested
 from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.kept_terms import KeptTerms
-from costframe.core.predictors.replay import ends_by_steps, replay_charges, replay_rounds
+from costframe.core.predictors.replay import ends_by_steps, ends_of_known, replay_charges, replay_rounds
 from costframe.core.predictors.resumed import resume_inquiry
 from costframe.core.predictors.walker import Walker
 from costframe.core.prices.costs import CostModel
@@ -82,6 +83,23 @@ class Predictor(Digested):
     def evaluate(self, X: F8, terms: Terms) -> Ends:
         """Predict rows, float64 (rows, d): the one method that answers tables. By default each row is an inquiry."""
         return ends_by_steps(self, X, terms)
+
+    def ends_given(self, X: F8, columns: Sequence[int], terms: Terms) -> Ends:
+        """Return the ends of rows, float64 (rows, d), that know the values of some columns, and on these terms no more.
+
+        By default each row is an inquiry.
+        """
+        return ends_of_known(self, X, columns, terms)
+
+    def read_together(self, known: frozenset[int]) -> frozenset[int]:
+        """Return the columns that it would not read if a row knew only that one beside some known ones."""
+        del known
+        return frozenset()
+
+    @property
+    def cuts(self) -> Cuts:
+        """Ascending thresholds, by column, of columns on which rows depend by comparisons with these alone."""
+        return {}
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows: the one method by which evaluators price a predictor. By default it replays them one by one.
@@ -425,6 +443,19 @@ class AnnotatedPredictor(Predictor):
     def grounds(self, walker: Any, terms: Terms, bought: tuple[int, ...]) -> Grounds:
         """Return why a walker asks; see `Predictor.grounds`."""
         return self.inner.grounds(walker, terms, bought)
+
+    def ends_given(self, X: F8, columns: Sequence[int], terms: Terms) -> Ends:
+        """Return the ends of rows that know some columns; see `Predictor.ends_given`."""
+        return self.inner.ends_given(X, columns, terms)
+
+    def read_together(self, known: frozenset[int]) -> frozenset[int]:
+        """Return the columns that it would not read alone; see `Predictor.read_together`."""
+        return self.inner.read_together(known)
+
+    @property
+    def cuts(self) -> Cuts:
+        """Thresholds of columns; see `Predictor.cuts`."""
+        return self.inner.cuts
 
     def evaluate(self, X: F8, terms: Terms) -> Ends:
         """Predict rows; see `Predictor.evaluate`."""

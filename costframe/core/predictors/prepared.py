@@ -17,6 +17,7 @@ from costframe.core.arrays import F8
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import DataError, ParameterError
 from costframe.core.gains import Gains
+from costframe.core.learners.thresholds import Cuts
 from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import AnnotatedPredictor, Predictor
@@ -145,6 +146,20 @@ class PreparedPredictor(Predictor):
             return tuple(sorted({f for place in made for f in reads[place]} - walker.columns.keys()))
 
         return walker.inner.grounds().through(raw)
+
+    def read_together(self, known: frozenset[int]) -> frozenset[int]:
+        """Return the raw columns behind made ones that the inner predictor would not read alone; see `Predictor`."""
+        reads = self.preparation.reads
+        had = frozenset(place for place, of in enumerate(reads) if known.issuperset(of))
+        return frozenset(f for place in self.inner.read_together(had) for f in reads[place]) - known
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """Thresholds of raw columns that the inner predictor reads as they are; see `Predictor.cuts`."""
+        outputs, reads, inner = self.preparation.outputs, self.preparation.reads, self.inner.cuts
+        found = {f: inner[place] for place, f in enumerate(outputs) if f < len(self.feature_names) and place in inner}
+        made = {f for place, of in enumerate(reads) for f in of if outputs[place] != f or outputs.count(f) > 1}
+        return {f: cuts for f, cuts in found.items() if f not in made}
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge raw rows; see `Predictor.charges`."""

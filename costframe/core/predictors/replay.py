@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from attrs import evolve
 
 from costframe.core.arrays import F8
 from costframe.core.cost.expected import stack_values
@@ -42,12 +45,27 @@ def ends_by_steps(predictor: Walked, X: F8, terms: Terms) -> Ends:
     """Return the ends of rows, float64 (rows, d), with an inquiry for each."""
     predictor.begin(terms)  # refuses what no row takes, also where there are none
     column = predictor.card.column
-    inquiries = [replay(inquiry_of(predictor, terms), row, column) for row in X]
+    return _ends_of([replay(inquiry_of(predictor, terms), row, column) for row in X], predictor.card.half)
+
+
+def ends_of_known(predictor: Walked, X: F8, columns: Sequence[int], terms: Terms) -> Ends:
+    """Return the ends of rows that know the values of some columns, with an inquiry for each."""
+    card, ends = predictor.card, []
+    names = [card.feature_names[f] for f in columns]
+    for row in X:
+        values = row[list(columns)].tolist()
+        known = dict(zip(names, values, strict=True))
+        own = evolve(terms, known=known, values=dict(zip(columns, values, strict=True)))
+        ends.append(replay(inquiry_of(predictor, own), row, card.column))
+    return _ends_of(ends, card.half)
+
+
+def _ends_of(inquiries: Sequence[Inquiry], half: float) -> Ends:
     values = stack_values([inquiry.answer.value for inquiry in inquiries])
     places = [inquiry.place for inquiry in inquiries]
     if all(place is None for place in places):
         return Ends(values)
-    likeliest = likeliest_places(values, predictor.card.half)
+    likeliest = likeliest_places(values, half)
     told = [other if place is None else place for place, other in zip(places, likeliest, strict=True)]
     return Ends(values, np.array(told, np.int64))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any
@@ -18,6 +18,7 @@ from costframe.core.cost.totals import Charges
 from costframe.core.errors import StageError, format_count, shown
 from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.learners.thresholds import Cuts, cuts_of
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.predictors.predictor import Predictor
@@ -164,6 +165,16 @@ class StageTree(StageModel, Predictor):
             scores, exits, cut = walked.final, walked.exits, walked.cut
         places = self.places_of(scores, X, cut)
         return Ends(lambda: squeeze(self.linked(scores, exits)), places, lambda: self.margins(scores, exits))
+
+    def ends_given(self, X: F8, columns: Sequence[int], terms: Terms) -> Ends:
+        """Return the ends of rows that know some columns, as a table without the others; see `Predictor`."""
+        del columns
+        return self.evaluate(X, terms)
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """Thresholds of columns, of the learners that stages use; see `Predictor.cuts`."""
+        return cuts_of([self.bank.restrict(np.unique(self.layout.learner))], len(self.feature_names))
 
     def begin(self, terms: Terms) -> StageStepper:
         """Return a walker for one row; see `Predictor.begin`."""
