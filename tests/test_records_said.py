@@ -21,6 +21,7 @@ from costframe.datasets.leaks import Leak, find_leaks
 from costframe.plugin import DataError, ParameterError
 from costframe.training.error_costs import ERROR_COST
 
+PLAIN_PRICES = {"age": 0.0, "scan": 20.0}
 PLAIN = 'unit = "CAD"\n[features]\nage = 0\ncrp = 1\nscan = 20\n'
 
 
@@ -53,6 +54,37 @@ def test_a_table_of_records_says_so_unless_the_prices_or_an_option_do(given, tmp
     assert not [note for note in answers.notes if "--records" in note]
     assert [note for note in answers.notes if "whether 'scan' is missing" in note]
     assert not [note for note in read_table(path, "ill").notes if "--records" in note]  # no prices, no tests
+
+
+def test_prices_that_call_empty_cells_answers_are_asked_no_more_and_win_over_the_option(given, tmp_path):
+    path, _ = given
+    said = tmp_path / "said.toml"
+    said.write_text(PLAIN.replace("scan = 20", 'scan = { cost = 20, absent = "answer" }'))
+    assert not [note for note in read_table(path, "ill", said).notes if "--records" in note]
+    marked = read_table(path, "ill", said, records=True).costs
+    assert [panel.name for panel in marked.panels] == ["crp"]
+    marked.save(tmp_path / "saved.toml")
+    assert 'absent = "answer"' in (tmp_path / "saved.toml").read_text()
+    assert cf.CostModel.load(tmp_path / "saved.toml") == marked
+
+
+def test_a_resource_says_it_of_its_features_unless_they_do():
+    costs = cf.CostModel.of(
+        {
+            "features": {
+                "tsh": {"cost": 1, "needs": ["blood"]},
+                "crp": {"cost": 1, "needs": ["blood"], "absent": "not made"},
+                "scan": {"cost": 9, "needs": ["bed"]},
+                "ecg": {"cost": 2, "absent": "answer", "needs": ["bed"]},
+            },
+            "resources": {"blood": {"cost": 2, "absent": "answer"}, "bed": 5},
+        }
+    )
+    assert [(panel.name, panel.features) for panel in costs.panels] == [("crp", ("crp",))]
+    marked = costs.as_records()
+    assert [(p.name, p.features) for p in marked.panels] == [("crp", ("crp",)), ("bed", ("scan",))]
+    assert not marked.as_answers().as_records().panels
+    assert cf.CostModel.of(PLAIN_PRICES).as_answers() == cf.CostModel.of(PLAIN_PRICES)
 
 
 def test_tests_that_lack_by_chance_are_one_line_and_few_are_none(tmp_path):

@@ -272,7 +272,7 @@ class CostModel:
     def as_records(self) -> CostModel:
         """Return the same prices for records in which somebody chose who was tested.
 
-        Empty cells of all that costs something mean "not made"; see docs/records.md.
+        Empty cells of all that costs something mean "not made", except where prices say "answer"; see docs/records.md.
         """
         features, resources = mark_not_made(self.features, self.resources)
         return attrs.evolve(self, features=features, resources=resources)

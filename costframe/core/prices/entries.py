@@ -37,9 +37,10 @@ class FeaturePrice:
         "month", "day", "weekday" (0 is Monday) and "hour".
     epoch : {"days", "seconds", "milliseconds", "microseconds"}, optional
         What numbers of a feature of dates count, since 1970-01-01 in UTC; None refuses them in place of dates.
-    absent : {"answer", "not made"}
+    absent : {"answer", "not made"}, optional
         What an empty cell of labelled rows is: what the source answered, or a test that nobody made; see
-        docs/records.md.
+        docs/records.md. None is what the resources that it needs say, and else an answer, until `as_records` says
+        otherwise; "answer" stays one.
 
     Raises
     ------
@@ -56,7 +57,7 @@ class FeaturePrice:
     time: float = 0.0
     parts: tuple[str, ...] = ()
     epoch: str | None = None
-    absent: str = ANSWER
+    absent: str | None = None
 
     def __attrs_post_init__(self) -> None:
         _check_entry(self, "features", "cost", "once", "time", *(() if self.split is None else ("split",)))
@@ -83,16 +84,16 @@ class ResourcePrice:
         Other resources that must be there first.
     time : float
         Milliseconds that it takes, after the resources that it needs are there.
-    absent : {"answer", "not made"}
+    absent : {"answer", "not made"}, optional
         What empty cells of all features that need it are, unless they say it themselves. If it is "not made", a row in
-        which they all are empty has not had the resource; else an empty one is its answer.
+        which they all are empty has not had the resource; else an empty one is its answer. None is as for a feature.
     """
 
     name: str
     cost: float = 0.0
     needs: tuple[str, ...] = ()
     time: float = 0.0
-    absent: str = ANSWER
+    absent: str | None = None
 
     def __attrs_post_init__(self) -> None:
         _check_entry(self, "resources", "cost", "time")
@@ -105,7 +106,7 @@ def _check_entry(price: FeaturePrice | ResourcePrice, table: str, *keys: str) ->
     object.__setattr__(price, "needs", as_names(price.needs, table, name, "needs"))
     for key in keys:
         object.__setattr__(price, key, as_price(getattr(price, key), table, name, key))
-    if price.absent not in {ANSWER, NOT_MADE}:
+    if price.absent not in {None, ANSWER, NOT_MADE}:
         raise entry_error((table, name, "absent"), f"{ANSWER!r} or {NOT_MADE!r}", price.absent)
 
 

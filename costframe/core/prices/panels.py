@@ -20,36 +20,42 @@ class Panel:
 def panels_of(features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]) -> tuple[Panel, ...]:
     """Return the panels of prices.
 
-    A feature whose own empty cells mean "not made" is one alone; others are in that of the nearest such resource that
-    they need, directly or through others.
+    A feature whose own empty cells mean "not made" is one alone; others, that say nothing themselves, are in that of
+    the nearest resource that says so, of those that they need directly or through others.
     """
     known = {resource.name: resource for resource in resources}
     members: dict[str, list[str]] = {}
     for feature in features:
-        name = feature.name if feature.absent == NOT_MADE else _nearest(feature.needs, known)
-        if name is not None:
+        absent, name = _said_of(feature, known)
+        if absent == NOT_MADE:
             members.setdefault(name, []).append(feature.name)
     return tuple(Panel(name, tuple(names)) for name, names in members.items())
 
 
-def _nearest(needs: Sequence[str], known: Mapping[str, ResourcePrice]) -> str | None:
-    """Return the first resource that is said to be absent where nobody made it, nearest in needs; None without any."""
-    waiting, seen = list(needs), set[str]()
+def _said_of(feature: FeaturePrice, known: Mapping[str, ResourcePrice]) -> tuple[str | None, str]:
+    """Return what an empty cell of a feature is, None if nothing says it, and the name of what says it.
+
+    The feature itself says it, or else the first resource that does, nearest in needs.
+    """
+    if feature.absent is not None:
+        return feature.absent, feature.name
+    waiting, seen = list(feature.needs), set[str]()
     for name in waiting:  # it grows on the way
         if name not in seen:
             seen.add(name)
-            if known[name].absent == NOT_MADE:
-                return name
+            if (absent := known[name].absent) is not None:
+                return absent, name
             waiting += known[name].needs
-    return None
+    return None, feature.name
 
 
 def mark_answers(
     features: Sequence[FeaturePrice], resources: Sequence[ResourcePrice]
 ) -> tuple[tuple[FeaturePrice, ...], tuple[ResourcePrice, ...]]:
     """Return prices by which every empty cell is what a source answered."""
-    answers = tuple(evolve(price, absent=ANSWER) for price in features)
-    return answers, tuple(evolve(resource, absent=ANSWER) for resource in resources)
+    answers = (evolve(price, absent=ANSWER) if price.absent == NOT_MADE else price for price in features)
+    others = (evolve(price, absent=ANSWER) if price.absent == NOT_MADE else price for price in resources)
+    return tuple(answers), tuple(others)
 
 
 def mark_not_made(
@@ -57,14 +63,14 @@ def mark_not_made(
 ) -> tuple[tuple[FeaturePrice, ...], tuple[ResourcePrice, ...]]:
     """Return prices by which empty cells of all that costs something mean "not made": of resources, else of features.
 
-    What says so already stays as it is.
+    What says already what they are stays as it is.
     """
     marked = tuple(
-        evolve(resource, absent=NOT_MADE) if resource.cost > 0 and resource.absent == ANSWER else resource
+        evolve(resource, absent=NOT_MADE) if resource.cost > 0 and resource.absent is None else resource
         for resource in resources
     )
     known, priced = {resource.name: resource for resource in marked}, list[FeaturePrice]()
     for feature in features:
-        alone = (feature.cost > 0 or feature.once > 0) and _nearest(feature.needs, known) is None
-        priced.append(evolve(feature, absent=NOT_MADE) if alone else feature)
+        unsaid = (feature.cost > 0 or feature.once > 0) and _said_of(feature, known)[0] is None
+        priced.append(evolve(feature, absent=NOT_MADE) if unsaid else feature)
     return tuple(priced), marked
