@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice
+from costframe.core.errors import ParameterError
 from costframe.records.made import Records
 from costframe.records.matching import distance_to_nearest, draw_near
 from costframe.records.readings import BY_COLUMNS, BY_LABEL, READINGS, Reading
@@ -64,6 +65,7 @@ def find_donors(
     copies: int = COPIES,
     seed: int = 0,
     reading: Reading = BY_LABEL,
+    groups: I8 | None = None,
 ) -> I8:
     """Return the row whose values each row gets of each panel: int64 (copies, n, T).
 
@@ -87,25 +89,31 @@ def find_donors(
     reading : {"label", "columns"}
         What decided who was tested; see `costframe.records.readings`. With "columns" a row has one donor of all panels
         that it lacks, whose label it takes too.
+    groups : int64 (n,), optional
+        Of the reading "label": donors are of a row's group, so that rows of a group that is held out share no values
+        with other rows. Regressions, which only say who is alike, learn from all rows.
     """
     labels = np.asarray(y, np.float64)
     check_choice("reading", reading, READINGS)
+    if groups is not None and reading != BY_LABEL:
+        raise ParameterError(f"groups: are of the reading {BY_LABEL!r}, got {reading!r}")
 
     kinds = np.unique(labels, return_inverse=True)[1] if by_class else np.zeros(len(labels), np.int64)
+    groups = np.zeros(len(labels), np.int64) if groups is None else groups
 
     def draw(copy: int) -> I8:
         rng = np.random.default_rng([seed, copy])
         if reading == BY_COLUMNS:
             return draw_whole_rows(X, labels, records, rng, by_class=by_class)
-        return _Chain(X, labels, kinds, records, rng).run()
+        return _Chain(X, labels, kinds, groups, records, rng).run()
 
-    digest = _digest(X, labels, records, by_class, seed, reading)
+    digest = _digest(X, labels, groups, records, by_class, seed, reading)
     return np.stack([_completions.get((digest, copy), functools.partial(draw, copy)) for copy in range(copies)])
 
 
-def _digest(X: F8, labels: F8, records: Records, *others: object) -> bytes:
+def _digest(X: F8, labels: F8, groups: I8, records: Records, *others: object) -> bytes:
     digest = hashlib.blake2b(repr((X.shape, records.names, others)).encode(), digest_size=16)
-    for values in (X, labels, records.made, *records.columns):
+    for values in (X, labels, groups, records.made, *records.columns):
         digest.update(np.ascontiguousarray(values).data)
     return digest.digest()
 
@@ -128,8 +136,8 @@ def fill(X: F8, donors: I8, records: Records) -> F8:
 class _Chain:
     """One copy: panels are drawn in turn, each given the draws of the others."""
 
-    def __init__(self, X: F8, labels: F8, kinds: I8, records: Records, rng: np.random.Generator) -> None:
-        self.X, self.kinds, self.records, self.rng = X, kinds, records, rng
+    def __init__(self, X: F8, labels: F8, kinds: I8, groups: I8, records: Records, rng: np.random.Generator) -> None:
+        self.X, self.kinds, self.groups, self.records, self.rng = X, kinds, groups, records, rng
         self.filled = records.hide(X)
         self.splines = Splines(np.column_stack([self.filled, labels]))
         self.donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1)
@@ -146,14 +154,15 @@ class _Chain:
         made, columns = self.records.made[:, panel], self.records.columns[panel]
         others = np.setdiff1d(np.arange(self.X.shape[1] + 1), columns)  # the last one is the label
         predicted = self.splines.predict(self.X[:, columns], others, made, self.rng)
-        for kind in np.unique(self.kinds[~made]).tolist():
-            of_kind = self.kinds == kind
-            giving, taking = np.flatnonzero(made & of_kind), np.flatnonzero(~made & of_kind)
-            giving = giving if len(giving) >= FEWEST_OF_CLASS else np.flatnonzero(made)
+        for kind, group in np.unique(np.column_stack([self.kinds, self.groups])[~made], axis=0).tolist():
+            of_kind, of_group = self.kinds == kind, self.groups == group
+            donors, taking = np.flatnonzero(made & of_group), np.flatnonzero(~made & of_kind & of_group)
+            giving = donors[of_kind[donors]]
+            giving = giving if len(giving) >= FEWEST_OF_CLASS else donors
             if len(giving):
                 near = distance_to_nearest(predicted[giving], predicted[taking]) <= _FAR
                 self._take(panel, predicted, giving, taking[near])
-                self._take(panel, predicted, np.flatnonzero(made), taking[~near])
+                self._take(panel, predicted, donors, taking[~near])
         for column in columns.tolist():
             self.splines.update(column, self.filled[:, column])
 

@@ -98,6 +98,9 @@ class Rows:
         Class labels, in the order of their codes.
     units : int64 (n,) or None
         The row of the records, or the query, of which each row is a completed copy; copies stay together in folds.
+    groups : int64 (n,) or None
+        Numbers from 0: donors and those whom they give are of one group, which folds do not part, as values of a donor
+        in other rows would tell its label.
     workers : Workers
         The workers whose rows, together, are all rows. What follows from all rows, as `total_weight`, is the same on
         every worker, and all must ask for it.
@@ -110,6 +113,7 @@ class Rows:
     workers: Workers = field(default=ALONE, repr=False)
     labels: NDArray[Any] | None = field(default=None, repr=False)
     units: I8 | None = field(default=None, repr=False)
+    groups: I8 | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Count this worker's rows."""
@@ -122,8 +126,9 @@ class Rows:
 
     def take(self, chosen: NDArray[Any]) -> Rows:
         """Keep some rows, by number or by mask."""
-        queries, units = (None if values is None else values[chosen] for values in (self.qid, self.units))
-        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries, self.workers, self.labels, units)
+        others = self.qid, self.units, self.groups
+        queries, *copied = (None if values is None else values[chosen] for values in others)
+        return Rows(self.X[chosen], self.y[chosen], self.weight[chosen], queries, self.workers, self.labels, *copied)
 
     @property
     def together(self) -> I8 | None:
@@ -244,7 +249,8 @@ class TrainingData:
         if train.qid is not None and other.qid is not None:
             queries = np.concatenate([train.qid, other.qid + train.qid.max(initial=-1) + 1])
         X, y, weight = (np.concatenate([getattr(rows, name) for rows in both]) for name in ("X", "y", "weight"))
-        return evolve(train, X=X, y=y, weight=weight, qid=queries, units=_join_units(train, other))
+        units, groups = _join_units(train, other), _join_groups(train, other)
+        return evolve(train, X=X, y=y, weight=weight, qid=queries, units=units, groups=groups)
 
     def reading_only(self, columns: Sequence[int]) -> TrainingData:
         """Return the same data with all other columns constant, so that a model trained on it never reads these.
@@ -275,3 +281,20 @@ def _join_units(one: Rows, other: Rows) -> I8 | None:
         for rows in (one, other)
     )
     return np.concatenate([first, second + int(first.max(initial=-1)) + 1])
+
+
+def _join_groups(one: Rows, other: Rows) -> I8 | None:
+    """Return the groups of rows followed by others, which share no donors, so that a number may stand for one of each.
+
+    Rows that are no copies are dealt to all groups, by their order; copies without groups are one.
+    """
+    if one.groups is None and other.groups is None:
+        return None
+    count = max(int(rows.groups.max(initial=0)) + 1 for rows in (one, other) if rows.groups is not None)
+
+    def number(rows: Rows) -> I8:
+        if rows.groups is not None:
+            return rows.groups
+        return np.arange(len(rows)) % count if rows.units is None else np.zeros(len(rows), np.int64)
+
+    return np.concatenate([number(one), number(other)])

@@ -48,12 +48,7 @@ class Sampling:
     def numbers(self, rows: Rows) -> NDArray[np.uint64]:
         """Return a hash of each row's values, or of its query or record, whatever order and weights: uint64 (n,)."""
         names = self.data.feature_names
-        numbers = digest_rows(rows.X, np.array(sorted(range(len(names)), key=names.__getitem__), np.int64), rows.y)
-        if rows.together is None:
-            return numbers
-        query = np.unique(rows.together, return_inverse=True)[1]
-        _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
-        return _sum_by_query(numbers[first], query[first])[query]
+        return _numbers(rows, np.array(sorted(range(len(names)), key=names.__getitem__), np.int64))
 
     def split_off(self) -> tuple[TrainingData, Rows]:
         """Split training data into data to train on and held-out rows; equal rows, or rows of a query, stay together.
@@ -71,7 +66,7 @@ class Sampling:
         """Return which training rows to hold out, bool (n,); None if there are too few."""
         rows = self.data.train
         numbers = self.numbers(rows)
-        out = np.asarray(numbers < _SHARE * 2.0**64)
+        out = np.asarray(numbers < _SHARE * 2.0**64) if rows.groups is None else rows.groups == 0
         return out if _enough(rows, self.data, numbers, out) else None
 
     def halves(self, rows: Rows) -> B1 | None:
@@ -79,7 +74,7 @@ class Sampling:
         one_by_one = () if rows.qid is None else (evolve(rows, qid=None),)
         for apart in (rows, *one_by_one):  # by queries, or by rows if there are few queries
             numbers = self.numbers(apart)
-            half = np.asarray(numbers % np.uint64(2) == 1)
+            half = np.asarray(numbers % np.uint64(2) == 1) if rows.groups is None else rows.groups % 2 == 1
             if _enough(apart, self.data, numbers, half):
                 return half
         return None
@@ -88,7 +83,8 @@ class Sampling:
         """Deal rows of each class into folds and halves within them.
 
         Rows of a query, or a few equal rows, stay together. Many equal rows, such as rows without known values, are
-        spread over all folds. If there are too few queries for halves of each fold, it deals rows one by one.
+        spread over all folds. If there are too few queries for halves of each fold, it deals rows one by one. Groups of
+        completed rows, if there are any, are the folds.
 
         Returns
         -------
@@ -101,7 +97,7 @@ class Sampling:
             rows = evolve(rows, qid=None)
             numbers = self.numbers(rows)
         place = _places(rows, numbers, self.data.n_classes)
-        return by_query, place % count, place // count % 2
+        return by_query, place % count if rows.groups is None else rows.groups, place // count % 2
 
     def keys(self, rows: Rows, numbers: NDArray[np.uint64], *more: NDArray[Any]) -> tuple[NDArray[Any], ...]:
         """Return keys for `least`: `numbers` of rows or queries, weights, and all that equal keys share.
@@ -126,6 +122,22 @@ class Sampling:
     def sample(self, rows: Rows, most: int) -> Rows:
         """Return at most `most` rows, chosen by their hashes, in the order of these."""
         return rows.take(self.least(self.keys(rows, self.numbers(rows)), most))
+
+
+def deal_groups(rows: Rows, kinds: I8, count: int) -> I8:
+    """Deal rows of each kind, (n,), into `count` groups; a few equal rows, or rows of a query, stay together."""
+    numbers = _numbers(rows, np.arange(rows.X.shape[1]))
+    return _places(evolve(rows, y=kinds), numbers, int(kinds.max(initial=0)) + 1) % count
+
+
+def _numbers(rows: Rows, columns: I8) -> NDArray[np.uint64]:
+    """Return what `Sampling.numbers` does, from columns in an order."""
+    numbers = digest_rows(rows.X, columns, rows.y)
+    if rows.together is None:
+        return numbers
+    query = np.unique(rows.together, return_inverse=True)[1]
+    _, first = np.unique(np.stack([query.astype(np.uint64), numbers], axis=1), axis=0, return_index=True)
+    return _sum_by_query(numbers[first], query[first])[query]
 
 
 def _sum_by_query(numbers: NDArray[np.uint64], query: I8) -> NDArray[np.uint64]:
