@@ -10,17 +10,22 @@ from attrs import Attribute, field, frozen
 
 from costframe.core.arrays import F8
 from costframe.core.errors import StageError, shown
+from costframe.core.stages.exponentials import exponential, exponentials
 
 LINKS = ("identity", "sigmoid", "softmax", "ranked", "exp", "softplus", "signed-square", "step", "isolation")
 _SAFE = 700.0  # scores nearer to zero overflow in no link
 SMALLEST = 1e-15  # probabilities are clipped to [SMALLEST, 1 - SMALLEST] before a logarithm
 _OF_EACH: Mapping[str, Callable[[Any], Any]] = {
-    "sigmoid": lambda s: 1.0 / (1.0 + np.exp(-s)),
-    "exp": np.exp,
+    "sigmoid": lambda s: 1.0 / (1.0 + exponentials(-s)),
+    "exp": exponentials,
     "softplus": lambda s: np.logaddexp(0.0, s),
     "signed-square": lambda s: s * np.abs(s),
     "step": lambda s: s > 0,
     "isolation": lambda s: -np.exp2(-s),
+}
+_OF_ONE: Mapping[str, Callable[[float], float]] = {
+    "sigmoid": lambda s: 1.0 / (1.0 + exponential(-s)),
+    "exp": exponential,
 }
 BLEND_LINKS = (*(link for link in LINKS if link != "ranked"), "normalized", "shares", "knots")
 
@@ -91,11 +96,12 @@ def apply_link(link: str, scores: F8, level: float = 0.0) -> F8:
     if link == "ranked":
         return _ranked(scores, level)
     if link in _OF_EACH and scores.size == 1 and abs(score := scores.item()) < _SAFE:  # a fourth of the time
-        return np.array([[_OF_EACH[link](score)]], np.float64)
+        of_one: Callable[[Any], Any] = _OF_ONE.get(link) or _OF_EACH[link]
+        return np.array([[of_one(score)]], np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         if link in _OF_EACH:
             return np.asarray(_OF_EACH[link](scores), np.float64)
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        powers = exponentials(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(powers / sum_rows(powers)[:, None])
 
 
