@@ -1,6 +1,7 @@
 """The build hook: wheels and editable installs hold the compiled engine, and the compiled parts of plugins.
 
 The environment variable COSTFRAME_PLATFORM names a platform to build a wheel for, a key of `engine/build.py`'s TARGETS.
+Such wheels also hold the engine for browsers. Others have its sources, which ziglang compiles when a page is made.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).parent / "engine"))
 import build as engine
+import for_browsers
 
 PLATFORM = os.environ.get("COSTFRAME_PLATFORM")
 
@@ -39,7 +41,15 @@ class EngineHook(BuildHookInterface[Any]):
         build_data["tag"] = f"py3-none-{PLATFORM or engine.PLATFORM}"
         build_data["force_include"] |= {
             str(file): f"{Path(package).name}/{file.name}" for file, package in files.items()
-        }
+        } | self._for_browsers(folder)
+
+    def _for_browsers(self, folder: Path | None) -> dict[str, str]:
+        """Return files for pages, with their places in the wheel: the engine for browsers, or its sources."""
+        if folder is None:
+            return {str(path): f"costframe/page/sources/{path.name}" for path in for_browsers.list_sources()}
+        tell("compiling the engine for browsers")
+        for_browsers.build(file := folder / "engine.wasm")
+        return {str(file): "costframe/page/engine.wasm"}
 
 
 def tell(text: str) -> None:

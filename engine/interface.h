@@ -36,19 +36,30 @@ inline bool find_in(Vector<const Constant> constants, std::string_view name, i64
     return false;
 }
 
-// Call a function that allocates; return its number, or 0 if it has none, or -1 without memory.
+// Call a function; return its number, or 0 if it has none.
+template <typename Function>
+i64 number_of(Function function) {
+    if constexpr (std::is_void_v<decltype(function())>) {
+        function();
+        return 0;
+    } else {
+        return function();
+    }
+}
+
+// Call a function that allocates; return its number, or 0 if it has none, or -1 without memory. A browser, where there
+// are no exceptions, ends the call itself.
 template <typename Function>
 i64 with_memory(Function function) {
+#if defined(__cpp_exceptions)
     try {
-        if constexpr (std::is_void_v<decltype(function())>) {
-            function();
-            return 0;
-        } else {
-            return function();
-        }
+        return number_of(function);
     } catch (const std::bad_alloc&) {
         return -1;
     }
+#else
+    return number_of(function);
+#endif
 }
 
 }  // namespace costframe

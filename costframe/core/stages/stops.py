@@ -164,7 +164,7 @@ class StopPrices:
         self._exact = prices.exact()
         self._amounts = [*self._exact.cost, *self._exact.resource_cost]
         shares = prices.cost if batch is None else prices.cost + prices.once / batch
-        self._weighed: list[float] = [*shares.tolist(), *prices.resource_cost.tolist()]
+        self.weighed: list[float] = [*shares.tolist(), *prices.resource_cost.tolist()]
         # items of each stop: its features, and all resources that they need
         self.bundles = tuple(self.items(members(features)) for features in sets)
         self.total = lru_cache(4096)(self._total)
@@ -185,7 +185,7 @@ class StopPrices:
         It includes a row's share of once-per-batch prices, and is compared with gains.
         """
         further = [bundle & ~paid for bundle in self.bundles]
-        return np.array([math.fsum(self._weighed[i] for i in members(items)) for items in further], np.float64)
+        return np.array([math.fsum(self.weighed[i] for i in members(items)) for items in further], np.float64)
 
 
 def read_by(stops: tuple[Stop, ...], bank: WeakLearnerBank, gains_bank: WeakLearnerBank) -> list[int]:

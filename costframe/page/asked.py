@@ -1,0 +1,117 @@
+"""What a page needs of a model, as plain data: names, prices, classes, and the memory of the engine; or a refusal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from costframe.core.errors import ParameterError
+from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.predictors.predictor import AnnotatedPredictor, Predictor
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.costs import CostModel
+from costframe.core.stages.stages import Answer
+from costframe.core.tables.categories import ONLY, OTHER
+from costframe.core.terms.terms import Terms
+from costframe.page.memory import Memory
+from costframe.page.plans import describe_plan
+from costframe.page.stages import describe_stages
+
+# That a page computes.
+LINKS = ("identity", "sigmoid", "softmax", "exp", "step", "signed-square", "ranked", "normalized", "shares")
+
+
+@frozen(eq=False)
+class AskedModel:
+    """A model as a page holds it: data for JSON, and the memory that the engine reads."""
+
+    data: dict[str, Any]
+    memory: Memory
+
+
+def describe_model(fitted: FittedEstimator, costs: CostModel, title: str) -> AskedModel:
+    """Return what a page needs of a model at some prices.
+
+    Raises
+    ------
+    ParameterError
+        If a page cannot answer as the model does; the error names the part.
+    """
+    predictor = fitted.predictor_
+    check_supported(predictor, costs)
+    terms, memory = predictor.terms(costs), Memory(without=("Nodes",))  # of tables
+    data = {"title": title, "kind": fitted.kind, "unit": costs.unit, **_describe_card(predictor, terms)}
+    data |= _describe_prices(terms)
+    if isinstance(predictor, PlannedPredictor):
+        data |= {"plan": describe_plan(predictor, terms, memory), "outputs": predictor.n_outputs}
+    elif isinstance(predictor, StageTree):
+        data |= {"tree": describe_stages(predictor, terms.prices, memory), "outputs": predictor.n_outputs}
+    return AskedModel(data | {"pointers": memory.pointers}, memory)
+
+
+def check_supported(predictor: Predictor, costs: CostModel) -> None:
+    """Refuse a model that a page cannot answer for, by name."""
+    if isinstance(predictor, StageTree):
+        answers = [stage for stage in predictor.stages if isinstance(stage, Answer)]
+    elif isinstance(predictor, PlannedPredictor):
+        answers = [stop.answer for stop in predictor.stops]
+    else:
+        inner = predictor.inner if isinstance(predictor, AnnotatedPredictor) else predictor
+        raise _refusal(f"a {type(inner).__name__}", "sums of trees, trees of stages and plans")
+    if opaques := predictor.bank.opaques:
+        raise _refusal(f"the opaque learner {opaques[0].name!r}", "trees and columns")
+    for answer in answers:
+        _check_answer(answer)
+    if costs.errors is not None and costs.errors.columns:
+        raise _refusal(f"prices of errors that differ by row, by {costs.errors.columns[0]!r}", "constant prices")
+    for name in predictor.used_features:
+        labels = predictor.card.categories.get(name, ())
+        if not isinstance(labels, tuple):
+            raise _refusal(f"{name!r}, whose values are {type(labels).__name__}", "numbers and listed labels")
+
+
+def _check_answer(answer: Answer) -> None:
+    for link in (answer.link, *(part.link for blend in answer.blends for part in blend.parts)):
+        if link not in LINKS:
+            raise _refusal(f"the link {link!r}", ", ".join(LINKS))
+    if answer.float32 is not None and (answer.float32.dropout or not set(answer.weights.flat) <= {0.0, 1.0}):
+        raise _refusal("trees with weights that a library adds in float32, as of dart", "trees without weights")
+
+
+def _refusal(what: str, expected: str) -> ParameterError:
+    return ParameterError(f"page: cannot hold {what}; expected {expected}. `costframe predict` takes the model")
+
+
+def _describe_card(predictor: Predictor, terms: Terms) -> dict[str, Any]:
+    """Return names of features and classes, and how classes follow from predictions."""
+    card, decision = predictor.card, terms.decision
+    column = card.column
+    features = []
+    for name in predictor.used_features:
+        labels = card.categories.get(name, ())
+        listed = enumerate(labels if isinstance(labels, tuple) else ())  # others are refused
+        shown = [[i, "other" if label == OTHER else label] for i, label in listed if label != ONLY]
+        features.append({"name": name, "column": column[name], "labels": shown})
+    prices = None if decision is None or decision.prices is None else decision.prices.constant.tolist()
+    return {
+        "features": features,
+        "classes": None if card.classes is None else [str(label) for label in card.classes.tolist()],
+        "half": card.half,
+        "errors": prices,
+    }
+
+
+def _describe_prices(terms: Terms) -> dict[str, Any]:
+    """Return exact prices, whole numbers as texts, and the resources that each feature needs."""
+    exact, (first, needs) = terms.prices.exact(), terms.prices.direct_needs.listed()
+    return {
+        "prices": {
+            "per_unit": str(exact.per_unit),
+            "cost": [str(price) for price in exact.cost],
+            "resource": [str(price) for price in exact.resource_cost],
+            "needs": [needs[first[f] : first[f + 1]].tolist() for f in range(len(exact.cost))],
+            "names": list(terms.prices.resource_names),
+        }
+    }

@@ -1,0 +1,93 @@
+"""The page of a model that asks, as one HTML document without anything from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from pathlib import Path
+
+from attrs import frozen
+
+from costframe.core.checks import needed
+from costframe.core.errors import printable, quote_names
+from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.prices.costs import CostModel
+from costframe.page.asked import describe_model
+from costframe.page.wasm import read_engine
+from costframe.report.model_facts import MOST_NAMES, list_model_facts
+
+_STATIC = Path(__file__).parent / "static"
+SCRIPTS = ("exact.js", "predictions.js", "rows.js", "local.js", "ask.js", "start.js")
+
+
+@frozen
+class Inline:
+    """A text within the page, and the source that the page's policy allows for it."""
+
+    text: str
+
+    @property
+    def policy(self) -> str:
+        """The text's hash, as a content security policy names it."""
+        return f"'sha256-{base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()}'"
+
+
+def render_ask_page(fitted: FittedEstimator, costs: CostModel, title: str) -> str:
+    """Return the page of a model at some prices: equal models give equal text.
+
+    Raises
+    ------
+    ParameterError
+        If a page cannot answer as the model does, or there is no engine for browsers.
+    """
+    needed("jinja2", "cli")
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    asked = describe_model(fitted, costs, title)
+    data = asked.data | {"engine": _pack(read_engine()), "memory": _pack(bytes(asked.memory.bytes))}
+    script, style = Inline("\n".join(map(_read, SCRIPTS))), Inline(_read("ask.css"))
+    environment = Environment(
+        loader=FileSystemLoader(_STATIC), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )  # fmt: skip
+    return environment.get_template("ask.html").render(
+        title=title,
+        facts=list_model_facts(fitted, costs),
+        not_for=list_limits(fitted, costs),
+        style={"text": Markup(style.text), "policy": Markup(style.policy)},  # noqa: S704 - our own files
+        script={"text": Markup(script.text), "policy": Markup(script.policy)},  # noqa: S704
+        data=Markup(_as_json(data)),  # noqa: S704 - without a bracket
+    )
+
+
+def list_limits(fitted: FittedEstimator, costs: CostModel) -> tuple[str, ...]:
+    """Return sentences that say what a model may not be used for."""
+    predictor = fitted.predictor_
+    sentences = []
+    if fitted.kind == "classifier":
+        names = quote_names(fitted.classes_.tolist(), MOST_NAMES)
+        sentences.append(f"It tells {names} apart and knows no other class: it never says that a case is neither.")
+    sentences += [
+        f"It reads {quote_names(predictor.used_features, MOST_NAMES)}; nothing else that you know changes its answer.",
+        f"Its bill holds at the prices in this page, in {costs.unit}. Where prices are others, make another page.",
+        "It learned from one table. For cases unlike those, measured or chosen in another way, nobody has checked it.",
+        "It advises. It is no reason to leave out a test or a step that rules or care demand.",
+    ]
+    return tuple(sentences)
+
+
+def _read(name: str) -> str:
+    return (_STATIC / name).read_text(encoding="utf-8")
+
+
+def _pack(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content, 9)).decode()
+
+
+def _as_json(data: object) -> str:
+    """Return JSON that ends no element of a page: brackets and ampersands are escaped, and all that is not ASCII."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

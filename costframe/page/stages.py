@@ -1,0 +1,107 @@
+"""A stage tree as a page holds it: how its rows step, without and with features that are not to be had."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from costframe.core.learners.tree_table import TREE
+from costframe.core.predictors.stage_tree import StageTree
+from costframe.core.prices.exact_prices import ExactPrices
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.links import Blend
+from costframe.core.stages.stage_model import RowWalk
+from costframe.core.stages.stages import Answer, Route, Stage
+from costframe.page.memory import Memory, array_of
+
+_LARGEST = float(np.finfo(np.float64).max)  # JSON has no infinity
+
+
+def describe_stages(tree: StageTree, prices: PriceArrays, memory: Memory) -> dict[str, Any]:
+    """Return what steps rows of a stage tree, whose arrays go into memory."""
+    bill, own = tree.bill(prices), tree.own_classes
+    nothing_paid: tuple[Sequence[int], Sequence[int]] = ((), ())
+    plain, limited = tree.walk(prices, limited=False), tree.walk(prices, limited=True)
+    begin = limited.begin(True, {}, (), nothing_paid, bill.limit(math.inf))
+    layout, words = tree.layout, memory.put_array(array_of(tree.layout.packed, "word"))
+    return {
+        "resources": len(prices.resource_cost),
+        "stages": [describe_stage(stage) for stage in tree.stages],
+        "alike": tree.only_answer is not None,
+        "plain": _describe_walk(plain, plain.begin(True, {}), memory),
+        "limited": _describe_walk(limited, begin, memory),
+        # how many scores tell the class where predictions do not, and sums in float32 where scores are near a tie
+        "by_scores": None if own is None else own.n_scores,
+        "slack": None if own is None or own.float32 is None else min(own.slack, _LARGEST),
+        "float32": None if own is None or own.float32 is None else own.float32.link,
+        "margins": None if own is None or own.float32 is None else _describe_leaves(tree, memory),
+        "words": words,  # of nodes, which tell what a tree waits for
+        "trees": [int(slot) for slot in np.unique(layout.slots[1][layout.kind == TREE])],
+    }
+
+
+def _describe_walk(walk: RowWalk, begin: bytearray, memory: Memory) -> dict[str, Any]:
+    """Return the sizes and places of a row's state; see `RowWalk`."""
+    n_used = len(walk.used)
+    numbers, places, marks = (len(part) for part in walk.arrays(begin))
+    return {
+        "way": memory.put_records(*walk.structs),
+        "begin": memory.put(bytes(begin)),
+        "size": walk.size,
+        "used": walk.used,
+        "account": walk.account,
+        "scores": walk.scores,
+        "nodes": 8 * numbers,  # of each learner
+        "needed": walk.stage - 8 * n_used,
+        "stage": walk.stage,
+        "marks": 8 * (numbers + places),
+        "end": 8 * (numbers + places) + marks,  # resources have the last marks
+        "exact": None if walk.exact is None else describe_exact(walk.exact),
+    }
+
+
+def describe_exact(exact: ExactPrices) -> dict[str, str]:
+    """Return the prices of what is evaluated, whole numbers as texts."""
+    return {name: str(getattr(exact, name)) for name in ("per_unit", "learner", "split", "reuse")}
+
+
+def describe_stage(stage: Stage) -> dict[str, Any] | None:
+    """Return how an answer makes predictions of scores; None of a route."""
+    if isinstance(stage, Route):
+        return None
+    return {
+        "link": stage.link,
+        "level": stage.level,
+        "temperature": stage.temperature,
+        "cut": stage.cut,
+        "half": stage.half,
+        "agrees": stage.by_scores and not stage.class_scores and not stage.softens,
+        "blends": [_describe_blend(blend) for blend in stage.blends],
+    }
+
+
+def _describe_blend(blend: Blend) -> dict[str, Any]:
+    parts = [{"link": part.link, "width": part.width, "temperature": part.temperature} for part in blend.parts]
+    return {"parts": parts, "weights": blend.weights.tolist(), "intercept": blend.intercept.tolist()}
+
+
+def _describe_leaves(tree: StageTree, memory: Memory) -> dict[str, Any]:
+    """Return what adds up the margins of a row in float32: of each learner, and of each score, leaf after leaf."""
+    layout, answer = tree.layout, tree.only_answer
+    assert isinstance(answer, Answer)  # noqa: S101 - it has float32 margins
+    return {
+        "base": answer.intercept.tolist(),
+        "payload": memory.put_array(layout.payload),
+        "uses": [
+            {
+                "slot": int(layout.slots[1][use]),
+                "root": int(layout.place[use]),
+                "payload": int(layout.payload_first[use]),
+                "targets": layout.target[layout.target_first[use] : layout.target_first[use + 1]].tolist(),
+            }
+            for use in range(len(layout.kind))
+        ],
+    }
