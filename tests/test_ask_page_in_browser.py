@@ -126,7 +126,8 @@ def test_people_answer_by_keyboard_and_see_the_bill(browser, tmp_path, size):
             browser.execute_async_script("setTimeout(arguments[0], 30)")  # the page goes on
         inquiry.supply({name: values[name] for name in inquiry.needs})
         amount, unit = shown("bill").split()
-        assert (float(amount), unit) == (inquiry.cost, "CHF")
+        assert (amount, unit) == (f"{inquiry.cost:.12g}", "CHF")
+        assert browser.execute_script("return window.page.told.bill") == inquiry.cost
     assert shown("result") == f"Answer: {inquiry.answer.label}"
     assert browser.switch_to.active_element.get_attribute("id") == "result"
     assert f"{100 * inquiry.answer.value:.1f} %" == shown("chance")

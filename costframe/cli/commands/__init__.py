@@ -14,8 +14,8 @@ COMMANDS = {
     "predict": Entry("costframe.cli.commands.predict", "Predict rows, each with its exact cost."),
     "cost": Entry("costframe.cli.commands.cost", "Report the exact cost of predictions."),
     "inspect": Entry("costframe.cli.commands.inspect", "Describe a model, on the terminal and as a page."),
-    "page": Entry("costframe.cli.commands.page", "Write a page that asks and answers in a browser, in one file."),
     "fit": Entry("costframe.cli.commands.fit", "Fit one algorithm, and save the model."),
+    "page": Entry("costframe.cli.commands.page", "Write a page that asks and answers in a browser, in one file."),
     "promise": Entry(
         "costframe.cli.commands.promise", "Choose the cheapest model that is certified to keep a promise."
     ),

@@ -11,7 +11,7 @@ from costframe.cli.run import run
 EXAMPLES = """\b
 Examples:
   costframe page my.model --output ask.html
-  costframe page xgboost.ubj --costs prices.toml --title "Who needs a scan?" --output ask.html
+  costframe page xgboost.ubj --costs prices.toml --output ask.html
 """
 
 

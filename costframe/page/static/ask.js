@@ -23,7 +23,7 @@ class AskPage {
 
   get(id) { return document.getElementById(id); }
 
-  money(amount) { return `${amount} ${this.model.about.unit}`; }
+  money(amount) { return `${Number(amount.toPrecision(12))} ${this.model.about.unit}`; }
 
   get asked() { return this.told.needs[0].name; }
 
