@@ -16,6 +16,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).parent / "engine"))
 import build as engine
+
+# isort: split
 import for_browsers
 
 PLATFORM = os.environ.get("COSTFRAME_PLATFORM")
