@@ -5,6 +5,7 @@ import numpy as np
 from planned_stumps import HONEST, PlannedStumps, StumpsClassifier, StumpsRegressor
 
 from costframe import Algorithm, Answer, StageTree
+from costframe.core.predictors.grounds import Grounds
 from costframe.core.prices.needs import Needs
 from costframe.core.tables.categorical import CategoricalColumns
 from costframe.plugin import PlannedPredictor, Rung, Traits
@@ -123,6 +124,7 @@ LIES = {
     "an_inquiry_predicts_the_same": ("the inquiry ends in", predict(lambda p, _: p.astype(np.float32).astype(float))),
     "rows_are_independent": ("predicted otherwise alone", predict(lambda p, _: p + 1e-6 * p.mean())),
     "nothing_unacquired_matters": ("predictions ch", predict(lambda p, X: p + 1e-3 * np.nan_to_num(X).sum(axis=1))),
+    "reasons_are_of_what_is_asked": ("gives reasons for", {"grounds": lambda *_: Grounds(cause="complete")}),
     "needs_are_read": ("asks for", inquire(AsksForAll)),
     "what_is_known_is_free": ("although their values were given", inquire(known=lambda _: ())),
     "an_error_changes_nothing": ("the refusal of", inquire(ChargesBeforeItFails)),

@@ -148,6 +148,27 @@ def nothing_unacquired_matters(case: Case) -> None:
 
 
 @law
+def reasons_are_of_what_is_asked(case: Case) -> None:
+    """An inquiry gives reasons for what it asks, and no more, at the price that it charges; that changes nothing."""
+    predictor = case.fitted(0.0).predictor_
+    for i, row in enumerate(case.table.fresh[:SOME]):
+        values = dict(zip(predictor.feature_names, row.tolist(), strict=True))
+        inquiry, plain = predictor.inquire(COSTS), predictor.inquire(COSTS)
+        while needs := inquiry.needs:
+            why = inquiry.why()
+            told = {name for reason in why.asks for name in reason.names}
+            expect(told == {*needs} and why.stops is None, f"row {i}: asks for {needs}, and gives reasons for {told}")
+            for one in (inquiry, plain):
+                before = one.cost
+                one.supply({name: values[name] for name in needs})
+            paid = inquiry.cost - before
+            expect(math.isclose(paid, why.price, abs_tol=1e-9), f"row {i}: {needs} cost {paid}, not {why.price}")
+            expect(inquiry.needs == plain.needs, f"row {i}: reasons change what it asks for next")
+        expect(inquiry.why().stops is not None, f"row {i}: it does not say why it stopped")
+        expect(same_bits(inquiry.answer.value, plain.answer.value), f"row {i}: reasons change the answer")
+
+
+@law
 def needs_are_read(case: Case) -> None:
     """An inquiry asks only for features that it acquires for any values of the unknown ones: it never speculates."""
     predictor = case.fitted(0.0).predictor_
