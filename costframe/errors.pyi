@@ -16,6 +16,7 @@ from costframe.core.errors import StageError as StageError
 from costframe.core.errors import StorageError as StorageError
 from costframe.core.errors import TableError as TableError
 from costframe.core.errors import UnknownValuesWarning as UnknownValuesWarning
+from costframe.core.errors import UntestedWarning as UntestedWarning
 from costframe.core.errors import WorkersError as WorkersError
 from costframe.promises.choose import BrokenPromiseError as BrokenPromiseError
 from costframe.sources.source import KeyRefusedError as KeyRefusedError

@@ -1,12 +1,14 @@
 """Groups of records with donors of their own, which folds do not part."""
 
+import warnings
+
 import numpy as np
 import pytest
 from attrs import evolve
 from scipy.special import expit
 
 from costframe import CEGBClassifier, CostModel
-from costframe.errors import ParameterError
+from costframe.errors import ParameterError, UntestedWarning
 from costframe.records.completion import find_donors
 from costframe.records.made import Records
 from costframe.training.data import Rows
@@ -111,3 +113,18 @@ def test_each_group_has_donors_enough(donors, count):
     else:
         assert rows.groups.max() + 1 == count
         assert (np.bincount(rows.groups[:1000][500 : 500 + donors]) >= 10).all()
+
+
+def test_a_single_fit_leaves_out_what_nobody_knows_of_a_class_and_says_so():
+    X, y, _ = _draw(1000, tells=2.0)
+    X[np.flatnonzero((y == 1) & ~np.isnan(X[:, 2]))[5:], 2] = np.nan
+    costs = CostModel.of({"free": 0.0, "other": 0.0, "scan": {"cost": 1e-6, "absent": "not made"}})
+    with pytest.warns(UntestedWarning, match="nobody knows what scan shows of rows of class 1: it was made for 5 of"):
+        model = CEGBClassifier(costs).fit(X, y)
+    assert "scan" not in model.predictor_.used_features
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        recorded = CEGBClassifier(costs).learning_from("recorded").fit(X, y)
+        enough = CEGBClassifier(costs).fit(*_draw(1000, tells=2.0)[:2])
+    assert "scan" in recorded.predictor_.used_features
+    assert "scan" in enough.predictor_.used_features

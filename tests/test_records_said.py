@@ -242,3 +242,10 @@ def test_nothing_is_promised_on_rows_that_lack_tests():
     asked.iloc[3, 1] = True
     with pytest.raises(DataError, match="scan was not made"):
         frontier.cheapest(promise="error <= 45%", X=X[400:], y=y[400:], made=asked)
+
+
+def test_probabilities_of_an_expensive_model_are_refused_where_rows_are_completed():
+    X, y = records()
+    model = cf.estimator("adapt", costs=cf.CostModel.of(PRICES))
+    with pytest.raises(ParameterError, match=r"expensive_proba: expected None .* leave it out, .* or say made=True"):
+        model.fit(X, y, expensive_proba=np.full(len(y), 0.5))

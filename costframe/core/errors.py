@@ -101,6 +101,10 @@ class UnknownValuesWarning(UserWarning):
     """Most rows have labels that a model does not know, or no row has a value, in a column that the model reads."""
 
 
+class UntestedWarning(UserWarning):
+    """Too few rows of a class have had a test to tell what it shows of others: a fit leaves its columns out."""
+
+
 @frozen
 class Problems:
     """Problems found while a file is read, each an error that was not raised yet."""

@@ -200,7 +200,8 @@ class GatedClassifier(CostAwareClassifier):
         """Refuse probabilities of rows that were completed, of which each copy has another."""
         if proba is not None and data.train.units is not None:
             raise ParameterError(
-                "expensive_proba: expected None where tests were not made, as completed copies of a row differ"
+                "expensive_proba: expected None where tests were not made, as completed copies of a row differ; leave "
+                "it out, so that the expensive model predicts them, or say made=True if empty cells are answers"
             )
 
     def _read_proba(self, proba: Any, sample_weight: Any, n_rows: int) -> F8 | None:

@@ -109,17 +109,27 @@ def find_gaps(always: Always, records: Records | None, y: Any, classes: Sequence
     """
     if records is None:
         return Gaps()
-    kinds = [(label, np.asarray(y) == label) for label in classes] or [(None, np.ones(len(records.made), np.bool_))]
-    whole, regional = list[Gap](), list[Gap]()
+    whole, regional, kinds = find_whole_gaps(always.names, records, y, classes), list[Gap](), _kinds(y, classes)
     for place, name in enumerate(records.names):
-        made = records.made[:, place]
-        features = tuple(always.names[column] for column in records.columns[place])
-        if lacking := list(_lacking(name, features, None, made, kinds, np.ones(len(made), np.bool_))):
-            whole += lacking
-            continue
-        for region in find_regions(always, made, seed):
-            regional += _lacking(name, features, region, made, kinds, always.find(region))
-    return Gaps((*whole, *regional))
+        made, features = records.made[:, place], records.features(place, always.names)
+        if not any(gap.features == features for gap in whole.found):
+            for region in find_regions(always, made, seed):
+                regional += _lacking(name, features, region, made, kinds, always.find(region))
+    return Gaps((*whole.found, *regional))
+
+
+def find_whole_gaps(names: Sequence[str], records: Records, y: Any, classes: Sequence[Any] = ()) -> Gaps:
+    """Return where a class lacks donors in the whole table, of columns with names; see `find_gaps`."""
+    kinds, every = _kinds(y, classes), np.ones(len(records.made), np.bool_)
+    found = list[Gap]()
+    for place, name in enumerate(records.names):
+        found += _lacking(name, records.features(place, names), None, records.made[:, place], kinds, every)
+    return Gaps(tuple(found))
+
+
+def _kinds(y: Any, classes: Sequence[Any]) -> list[tuple[Any, B1]]:
+    """Return which rows are of each class, or all of them, of no class."""
+    return [(label, np.asarray(y) == label) for label in classes] or [(None, np.ones(len(y), np.bool_))]
 
 
 def _lacking(

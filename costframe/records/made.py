@@ -63,6 +63,10 @@ class Records:
         of = format_count(len(self.made), "row")
         return f"{printable(self.names[worst])} was not made in {lacking[worst]:,} of {of}"
 
+    def features(self, panel: int, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of a panel's columns, given those of all columns."""
+        return tuple(names[column] for column in self.columns[panel])
+
     @property
     def all_made(self) -> B1:
         """Rows in which all panels were made: bool (n,)."""

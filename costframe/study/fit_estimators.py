@@ -46,7 +46,8 @@ def fit_estimators(
         classes=task == "classification",
     )
     gaps = gaps_of_rows(division.train, prices.costs)
-    priced = with_gaps(with_learning([candidate.priced(prices) for candidate in candidates], division.train), gaps)
+    priced = with_learning([candidate.priced(prices) for candidate in candidates], division.train)
+    priced = with_gaps(priced, gaps, division.train)
     study = Study(priced, division, score, settings.plan, time_limit=settings.time_limit)
     failed = _skip_late if failed is None and settings.time_limit is not None else failed
     fits = fit_study(study, by_joblib(settings.n_jobs), progress=progress, failed=failed)

@@ -38,12 +38,13 @@ def with_learning(candidates: Iterable[C], train: StudyRows) -> list[C]:
     return expanded
 
 
-def with_gaps(candidates: Iterable[C], gaps: Gaps) -> list[C]:
+def with_gaps(candidates: Iterable[C], gaps: Gaps, train: StudyRows) -> list[C]:
     """Return candidates that leave out, or bar in regions, tests of which nobody knows what they show.
 
-    Fitted models stay as they are, as they learn no more.
+    What the rows to train on say of tests holds for fits on parts of them. Fitted models stay as they are, as they
+    learn no more.
     """
-    return [evolve(each, gaps=gaps) if gaps and not each.is_fitted else each for each in candidates]
+    return [evolve(each, gaps=gaps) if train.lacks_tests and not each.is_fitted else each for each in candidates]
 
 
 def gaps_of_rows(train: StudyRows, costs: CostModel) -> Gaps:

@@ -66,7 +66,7 @@ class Sweep:
         entrants = with_learning(entrants, division.train)
         entrants += references_of(data, names, parameters) if has_references else []
         gaps = gaps_of(data, "train") if division.train.lacks_tests else Gaps()
-        entrants = with_gaps(entrants, gaps)
+        entrants = with_gaps(entrants, gaps, division.train)
         study = Study(entrants, division, chosen, plan, Store(directory, data.decimal), time_limit)
         return cls(data, study, cv, parameters, has_references, unfit, gaps)
 

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
+from costframe.core.callers import warn_caller
 from costframe.core.checks import check_number
-from costframe.core.errors import CostModelError, DataError, ParameterError, PluginError, shown
+from costframe.core.errors import CostModelError, DataError, ParameterError, PluginError, UntestedWarning, shown
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.fallbacks import FallbackRows
@@ -25,7 +26,7 @@ from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import is_dask, take_rows
 from costframe.core.tables.row_labels import check_weights
 from costframe.core.workers import Workers
-from costframe.records.guard import Gaps
+from costframe.records.guard import Gaps, find_whole_gaps
 from costframe.records.made import Records
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.date_parts import DatedPath, DateParts
@@ -144,7 +145,7 @@ class CostAwareEstimator(Predicting):
         made, made_val : bool (n, d), data frame of bool, or True, optional
             Which cells were asked for, in place of what prices say by `absent`; True says that all were. Where a test
             was not made, it learns from completed copies of the row, and an empty cell that was asked for is an answer;
-            see docs/records.md.
+            a test that too few rows of a class have had is left out with an `UntestedWarning`; see docs/records.md.
         client : distributed.Client, optional
             Of the cluster that trains on dask collections; by default the current one.
 
@@ -232,10 +233,15 @@ class CostAwareEstimator(Predicting):
                 raise CostModelError(f"costs: price {unknown} too, the data have no such columns but {list(names)}")
         train = self._rows(X, y, sample_weight, qid, "", first=True)
         valid = self._validation(others.get("X_val"), others.get("y_val"), others.get("sample_weight_val"), qid_val)
-        train = self._learn(train, costs, prices.names, others.get("made"), sample_weight, "")
+        records = self._records(train, costs, prices.names, others.get("made"), sample_weight, "")
+        gaps = (
+            self._gaps if records is None or self._gaps is not None else self._find_gaps(train, records, prices.names)
+        )
+        train = learn_from(train, records, self._learning, "X")
         if valid is not None:
             given = others.get("made_val"), others.get("sample_weight_val")
-            valid = self._learn(valid, costs, prices.names, *given, "_val")
+            records = self._records(valid, costs, prices.names, *given, "_val")
+            valid = learn_from(valid, records, self._learning, "X_val")
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         self._check_errors(costs, prices.names, train, valid)
         named = self._columns
@@ -244,8 +250,8 @@ class CostAwareEstimator(Predicting):
         data = TrainingData(train, valid, costs, prices, classes, chosen, named.categories, tradeoff)
         self._parts = DateParts.of(costs, prices.names, named.categories)
         data = data if self._parts is None else self._parts.add(data)
-        if self._gaps is not None:
-            return leave_out(data, self._gaps, self._only)
+        if gaps is not None:
+            return leave_out(data, gaps, self._only)
         return data if self._only is None else data.reading_only(self._only)
 
     def _check_errors(self, costs: CostModel, names: Sequence[str], train: Rows, valid: Rows | None) -> None:
@@ -258,17 +264,29 @@ class CostAwareEstimator(Predicting):
         if valid is not None:
             costs.errors.check_rows(valid.X, names, "X_val")
 
-    def _learn(
+    def _records(
         self, rows: Rows, costs: CostModel, names: Sequence[str], made: Any, weight: ArrayLike | None, suffix: str
-    ) -> Rows:
-        """Return the rows to learn from, where tests may not have been made."""
+    ) -> Records | None:
+        """Return which tests were made in rows; None if all were."""
         if made is None and not costs.panels:
-            return rows
+            return None
         if self._workers.count > 1:
             self._refuse_records(made, None)
         if made is not None and made is not True and weight is not None:
             made = take_rows(made, np.flatnonzero(check_weights(weight, len(made), f"sample_weight{suffix}") > 0))
-        return learn_from(rows, Records.of(rows.X, names, costs.panels, made), self._learning, f"X{suffix}")
+        return Records.of(rows.X, names, costs.panels, made)
+
+    def _find_gaps(self, rows: Rows, records: Records | None, names: Sequence[str]) -> Gaps | None:
+        """Return the gaps that were given, or else tests that too few rows of a class have had, and warn of these."""
+        if self._gaps is not None or records is None or self._learning != COMPLETED:
+            return self._gaps
+        if rows.labels is None:
+            gaps = find_whole_gaps(names, records, rows.y)
+        else:
+            gaps = find_whole_gaps(names, records, rows.labels[rows.y], rows.labels.tolist())
+        if gaps:
+            warn_caller(f"X: {'; '.join(gaps.sentences())}", UntestedWarning)
+        return gaps
 
     def _refuse_records(self, *made: Any) -> None:
         """Refuse tests that were not made, where rows do not lie in this process' memory."""
