@@ -125,6 +125,10 @@ LIES = {
     "rows_are_independent": ("predicted otherwise alone", predict(lambda p, _: p + 1e-6 * p.mean())),
     "nothing_unacquired_matters": ("predictions ch", predict(lambda p, X: p + 1e-3 * np.nan_to_num(X).sum(axis=1))),
     "reasons_are_of_what_is_asked": ("gives reasons for", {"grounds": lambda *_: Grounds(cause="complete")}),
+    "an_inquiry_can_be_put_away": (
+        "put away as text, with",
+        {"resume": lambda self, _text, costs=None: StageTree.inquire(self, costs)},
+    ),
     "needs_are_read": ("asks for", inquire(AsksForAll)),
     "what_is_known_is_free": ("although their values were given", inquire(known=lambda _: ())),
     "an_error_changes_nothing": ("the refusal of", inquire(ChargesBeforeItFails)),

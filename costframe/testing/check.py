@@ -19,6 +19,7 @@ from costframe.testing import (  # noqa: F401 - they register themselves
     laws_of_labels,
     laws_of_limits,
     laws_of_refusals,
+    laws_of_resuming,
     laws_of_settings,
     laws_of_shell,
     laws_of_training,

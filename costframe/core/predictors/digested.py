@@ -65,8 +65,11 @@ class Digested(ABC):  # noqa: B024 - an interface whose methods have defaults fo
 
     @cached_property
     def function_places(self) -> dict[Any, int]:
-        """The place of each of its `functions`."""
-        return {held: place for place, held in enumerate(self.functions)}
+        """The place of each of its `functions`; the first one of a function that two parts share."""
+        places = dict[Any, int]()
+        for place, held in enumerate(self.functions):
+            places.setdefault(held, place)
+        return places
 
 
 def _fields_of(model: Any) -> dict[str, Any]:

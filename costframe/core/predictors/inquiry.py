@@ -98,7 +98,7 @@ class Inquiry:
         if len(set(names)) < len(names) or not column.keys() >= set(names):
             raise InquiryError(f"resume: expected features, each in one round, got {quote_names(names)}")
         past = [(tuple(values), tuple(values.values())) for values in before]
-        outputs = read_outputs(state.outputs, predictor.function_places)
+        outputs = read_outputs(state.outputs, predictor.functions)
         inquiry = cls.on(terms, predictor, before=past, outputs=outputs)
         for number, values in enumerate(rounds[len(before) :], len(before) + 1):
             if values.keys() != set(inquiry.needs):

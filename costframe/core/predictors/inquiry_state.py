@@ -181,9 +181,9 @@ def write_outputs(outputs: Outputs) -> list[Any]:
     return [[place, missing, list(map(write_number, values))] for (place, missing), values in outputs.items()]
 
 
-def read_outputs(written: Sequence[Any], places: Mapping[Any, int]) -> Outputs:
-    """Return what `write_outputs` wrote; an `InquiryError` refuses outputs of no function of a model."""
-    held, outputs = list(places), Outputs()
+def read_outputs(written: Sequence[Any], held: Sequence[Any]) -> Outputs:
+    """Return what `write_outputs` wrote; an `InquiryError` refuses outputs of none of the functions of a model."""
+    outputs = Outputs()
     for entry in written:
         is_entry = isinstance(entry, list) and len(entry) == 3 and [type(part) for part in entry] == [int, int, list]
         _check("outputs", is_entry and 0 <= entry[0] < len(held) and entry[1] >= 0, "place, bits and numbers", entry)

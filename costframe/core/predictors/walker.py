@@ -59,8 +59,12 @@ class Walked(Protocol):
         """What tells it from other models."""
 
     @property
+    def functions(self) -> Sequence[Any]:
+        """The foreign functions that it may call, in a fixed order."""
+
+    @property
     def function_places(self) -> Mapping[Any, int]:
-        """The foreign functions that it may call, with their places."""
+        """The places of these functions."""
 
     def begin(self, terms: Terms) -> Walker:
         """Return a walker for one row."""
