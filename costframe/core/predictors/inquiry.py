@@ -6,7 +6,7 @@ charges. The inquiry joins the two; every driver, and every replay of a cost, is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from fractions import Fraction
@@ -51,13 +51,13 @@ class Inquiry:
     """
 
     __slots__ = (
-        "_acquired", "_asked", "_before", "_categories", "_columns", "_decision", "_given", "_ledger", "_names",
-        "_needs", "_outputs", "predictor", "terms", "walker",
+        "_acquired", "_asked", "_before", "_categories", "_columns", "_decision", "_given", "_names", "_needs",
+        "_outputs", "ledger", "predictor", "terms", "walker",
     )  # fmt: skip
 
     def __init__(self, predictor: Walked, terms: Terms, walker: Walker, decision: Decision | None = None) -> None:
         card = predictor.card
-        self.predictor, self.terms, self._ledger, self._decision = predictor, terms, terms.ledger, decision
+        self.predictor, self.terms, self.ledger, self._decision = predictor, terms, terms.ledger, decision
         self._names, self._categories = card.feature_names, card.categories
         self._asked = terms  # of the whole row, where it begins again at other prices
         self._outputs: KeptOutputs | None = None  # of foreign functions, where the model has some
@@ -84,7 +84,7 @@ class Inquiry:
         with nullcontext() if outputs is None else outputs.keeping():
             walker = _walker_of(predictor, terms)
         inquiry = cls(predictor, terms, walker, asked.decision)
-        inquiry._asked, inquiry._ledger, inquiry._outputs = asked, asked.ledger, outputs
+        inquiry._asked, inquiry.ledger, inquiry._outputs = asked, asked.ledger, outputs
         inquiry._given, inquiry._before, inquiry._acquired = tuple(before), len(before), bought_in(asked, before)
         return inquiry
 
@@ -121,9 +121,41 @@ class Inquiry:
         self.go_on(walker, numbers)
         self._outputs = outputs
 
+    def without(self, names: Iterable[str], values: Mapping[str, Any] | None = None) -> Inquiry:
+        """Return the inquiry of the same row that goes on without features or resources that cannot be had.
+
+        What was bought stays on the bill, and the cap holds for the whole row. A plan plans again with what is there.
+
+        Parameters
+        ----------
+        names : iterable of str
+        values : mapping of str to value, optional
+            Values of some of the features in `needs`, which came all the same.
+
+        Raises
+        ------
+        InquiryError
+            If the inquiry has ended, a name is unknown, or a value is of a feature that was not asked for.
+        """
+        given = {} if values is None else values
+        if not self._needs:
+            raise InquiryError("without: the inquiry has ended, it needs nothing more")
+        if surplus := [name for name in given if name not in self._needs]:
+            raise InquiryError(f"without: expected values of some of {self._needs}, not asked for: {surplus}")
+        came = tuple(name for name in self._needs if name in given)
+        last = ((came, as_floats(given, came, self._categories)),) if came else ()
+        asked = self._asked.barring(names)
+        outputs = None if self._outputs is None else self._outputs.copy()
+        return self._on(asked, self.predictor, (*self._given, *last), outputs)
+
+    def values(self) -> dict[str, float]:
+        """Return the values that it knows and that were supplied, by feature; labels as their numbers."""
+        known = {self._names[f]: value for f, value in self._asked.values.items()}
+        return known | {name: v for names, numbers in self._given for name, v in zip(names, numbers, strict=True)}
+
     def go_on(self, walker: Walker, numbers: Sequence[float]) -> None:
         """Charge what was needed, and go on with the walker that took its values."""
-        bought, paid, given = self._columns, self._ledger.features, (*self._given, (self._needs, numbers))
+        bought, paid, given = self._columns, self.ledger.features, (*self._given, (self._needs, numbers))
         if paid:
             bought = tuple([f for f in bought if f not in paid])
         acquired = self._acquired + bought
@@ -179,6 +211,11 @@ class Inquiry:
         return self._needs
 
     @property
+    def rounds(self) -> int:
+        """Rounds so far."""
+        return len(self._given)
+
+    @property
     def acquired(self) -> tuple[str, ...]:
         """Names of the features paid for so far, in order."""
         return tuple(map(self._names.__getitem__, self._acquired))
@@ -186,7 +223,7 @@ class Inquiry:
     @property
     def cost(self) -> float:
         """Cost of the row so far."""
-        return self._ledger.total(self._acquired, self.walker.evaluated)
+        return self.ledger.total(self._acquired, self.walker.evaluated)
 
     @property
     def evaluated(self) -> Fraction:
@@ -203,13 +240,12 @@ class Inquiry:
         paid = self._acquired
         with nullcontext() if self._outputs is None else self._outputs.copy().keeping():
             grounds = self.grounds()
-        return Why.of(grounds, self._names, lambda columns: self._ledger.quote(columns, paid), self.terms.costs.unit)
+        return Why.of(grounds, self._names, lambda columns: self.ledger.quote(columns, paid), self.terms.costs.unit)
 
     def changes(self) -> Changes:
         """Return which values of features without a value would, alone, change the class; see `Changes`."""
-        column, values = self.predictor.card.column, dict(self.terms.values)
-        for names, numbers in self._given:
-            values |= {column[name]: number for name, number in zip(names, numbers, strict=True)}
+        column = self.predictor.card.column
+        values = {column[name]: value for name, value in self.values().items()}
         return explain_changes(self.predictor, self.terms, values, self._acquired, None if self._needs else self.answer)
 
     def grounds(self) -> Grounds:

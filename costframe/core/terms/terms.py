@@ -119,6 +119,11 @@ class Terms:
         barred = (*self.unavailable, *without)
         return self._with(self.card, self.costs, known=known, max_cost=cap, unavailable=barred)
 
+    def barring(self, names: Iterable[str]) -> Terms:
+        """Return what is asked of a row that cannot have some further features or resources."""
+        barred = tuple(dict.fromkeys((*self.unavailable, *names_of(names))))
+        return self._with(self.card, self.costs, known=self.known, unavailable=barred)
+
     def _with(self, card: Card, costs: CostModel, **changes: Any) -> Terms:
         """Return what else is asked of a predictor with a card, under hard routing."""
         asked = {name: getattr(self, name) for name in ("acquisition", "max_cost", "tradeoff", "n_jobs")}
