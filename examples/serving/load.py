@@ -28,6 +28,7 @@ import costframe as cf
 
 DATA = cf.datasets.load("breast-cancer")
 MALIGNANT = DATA.part("test").y == "malignant"
+DEADLINE, IN_FLIGHT = "500ms", "16"  # of a patient, and patients at once
 FULL = DATA.costs.full_cost()
 
 
@@ -40,7 +41,12 @@ def started(folder: Path, address: str, app: str = "service", image: str = "") -
     url, command = f"http://127.0.0.1:{port}", [sys.executable, "-m"]
     if image:
         command = ["docker", "run", "--rm", "--network=host", f"--env=DATABASE_URL={address}", image]
-    command += ["uvicorn", f"{app}:app", "--log-level", "warning", "--port", str(port)]
+    if app == "service":
+        where = "." if image else str(folder)
+        command += ["costframe", "serve", f"{where}/cells.model", "--source", f"{where}/sources.toml"]
+        command += ["--deadline", DEADLINE, "--in-flight", IN_FLIGHT, "--port", str(port)]
+    else:
+        command += ["uvicorn", f"{app}:app", "--log-level", "warning", "--port", str(port)]
     environment = os.environ | {"FOLDER": str(folder), "DATABASE_URL": address}
     began = time.perf_counter()
     process = subprocess.Popen(command, cwd=Path(__file__).parent, env=environment)  # noqa: S603 - our own service
@@ -48,7 +54,7 @@ def started(folder: Path, address: str, app: str = "service", image: str = "") -
         with httpx.Client(trust_env=False, timeout=10.0) as http:
             while time.perf_counter() - began < 60.0:
                 with suppress(httpx.TransportError):
-                    http.get(f"{url}/patients/0").raise_for_status()
+                    http.post(f"{url}/predict", json={"key": 0}).raise_for_status()
                     break
                 if process.poll() is not None:
                     raise SystemExit(f"{app} does not start")
@@ -83,7 +89,7 @@ async def ask(url: str, requests: int, clients: int) -> tuple[list[float], list[
             for i in left:
                 patient = i % len(MALIGNANT)
                 began = time.perf_counter()
-                reply = await http.get(f"/patients/{patient}")
+                reply = await http.post("/predict", json={"key": patient})
                 if reply.status_code == httpx.codes.OK:
                     seconds.append(time.perf_counter() - began)
                     answers.append(reply.json() | {"patient": patient})
@@ -98,8 +104,8 @@ async def ask(url: str, requests: int, clients: int) -> tuple[list[float], list[
 def describe(answers: list[dict[str, Any]]) -> str:
     """Return what patients got right, and the means of money, values and rounds."""
     each = list({answer["patient"]: answer for answer in answers}.values())
-    right = sum((answer["malignant"] > 0.5) == MALIGNANT[answer["patient"]] for answer in each)
-    cost, values, rounds = np.mean([[a.get("cost", FULL), a["values"], a["rounds"]] for a in each], axis=0)
+    right = sum((answer["label"] == "malignant") == MALIGNANT[answer["patient"]] for answer in each)
+    cost, values, rounds = np.mean([[a.get("cost", FULL), len(a["acquired"]), a["rounds"]] for a in each], axis=0)
     return f"{right} of {len(each)} right, paid {cost:.2f} of {FULL:g}, {values:.1f} values in {rounds:.2f} rounds"
 
 

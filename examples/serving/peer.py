@@ -1,23 +1,26 @@
-"""The peer of service.py: for each request it fetches all columns of all tables, and predicts with LightGBM."""
+"""The peer of `costframe serve`: for each request it fetches all columns of all tables, and predicts with LightGBM."""
 
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numpy as np
 import sqlalchemy as sa
-from fastapi import FastAPI, HTTPException
 from sqlalchemy.ext.asyncio import create_async_engine
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 FOLDER = Path(os.environ.get("FOLDER", "."))  # of prepare.py
 ROW = sa.text("select * from cells_outlines join cells_textures using (patient) where patient = :patient")  # one trip
 
 
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(app: Starlette) -> AsyncIterator[None]:
     """Load the model, and open the database."""
     app.state.booster = lightgbm.Booster(model_file=FOLDER / "lightgbm.txt")
     address = os.environ["DATABASE_URL"].replace("postgresql://", "postgresql+psycopg://")
@@ -26,15 +29,17 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     await app.state.engine.dispose()
 
 
-app = FastAPI(lifespan=lifespan)
-
-
-@app.get("/patients/{patient}")
-async def malignant(patient: int) -> dict[str, Any]:
+async def predict(request: Request) -> JSONResponse:
     """Predict one patient from all values."""
-    async with app.state.engine.connect() as connection:
+    state, patient = request.app.state, int((await request.json())["key"])
+    async with state.engine.connect() as connection:
         row = (await connection.execute(ROW, {"patient": patient})).mappings().first()
     if row is None:
         raise HTTPException(404, "no such patient")
-    values = np.array([[row[name.replace("_", " ")] for name in app.state.booster.feature_name()]])
-    return {"malignant": float(app.state.booster.predict(values, num_threads=1)[0]), "values": values.size, "rounds": 1}
+    names = [name.replace("_", " ") for name in state.booster.feature_name()]
+    chance = float(state.booster.predict(np.array([[row[name] for name in names]]), num_threads=1)[0])
+    label = "malignant" if chance > 0.5 else "benign"
+    return JSONResponse({"label": label, "probability": chance, "acquired": names, "rounds": 1})
+
+
+app = Starlette(routes=[Route("/predict", predict, methods=["POST"])], lifespan=lifespan)
