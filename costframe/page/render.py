@@ -7,6 +7,7 @@ import hashlib
 import json
 import zlib
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -18,7 +19,7 @@ from costframe.page.asked import describe_model
 from costframe.page.wasm import read_engine
 from costframe.report.model_facts import MOST_NAMES, list_model_facts
 
-_STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parent / "static"
 SCRIPTS = ("exact.js", "predictions.js", "rows.js", "local.js", "ask.js", "start.js")
 
 
@@ -34,23 +35,52 @@ class Inline:
         return f"'sha256-{base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()}'"
 
 
+@frozen
+class Asking:
+    """What differs between pages that ask: who answers them, and what they may do.
+
+    Attributes
+    ----------
+    scripts : tuple of path
+        In the order in which they are read.
+    data : dict
+        What the scripts begin with.
+    privacy : str
+        Where what is entered goes.
+    policy : str
+        What the content security policy allows beside the page's own script and style.
+    """
+
+    scripts: tuple[Path, ...]
+    data: dict[str, Any]
+    privacy: str
+    policy: str
+
+
 def render_ask_page(fitted: FittedEstimator, costs: CostModel, title: str) -> str:
-    """Return the page of a model at some prices: equal models give equal text.
+    """Return the page of a model at some prices, which is in it: equal models give equal text.
 
     Raises
     ------
     ParameterError
         If a page cannot answer as the model does, or there is no engine for browsers.
     """
+    asked = describe_model(fitted, costs, title)
+    data = asked.data | {"engine": _pack(read_engine()), "memory": _pack(bytes(asked.memory.bytes))}
+    scripts = tuple(map(STATIC.joinpath, SCRIPTS))
+    asking = Asking(scripts, data, "Nothing that you enter leaves this page.", " 'wasm-unsafe-eval'")
+    return render_asking(fitted, costs, title, asking)
+
+
+def render_asking(fitted: FittedEstimator, costs: CostModel, title: str, asking: Asking) -> str:
+    """Return a page that asks, with what the model is and may not be used for."""
     needed("jinja2", "cli")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    asked = describe_model(fitted, costs, title)
-    data = asked.data | {"engine": _pack(read_engine()), "memory": _pack(bytes(asked.memory.bytes))}
-    script, style = Inline("\n".join(map(_read, SCRIPTS))), Inline(_read("ask.css"))
+    script, style = Inline("\n".join(map(_read, asking.scripts))), Inline(_read(STATIC / "ask.css"))
     environment = Environment(
-        loader=FileSystemLoader(_STATIC), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )  # fmt: skip
     return environment.get_template("ask.html").render(
@@ -59,7 +89,9 @@ def render_ask_page(fitted: FittedEstimator, costs: CostModel, title: str) -> st
         not_for=list_limits(fitted, costs),
         style={"text": Markup(style.text), "policy": Markup(style.policy)},  # noqa: S704 - our own files
         script={"text": Markup(script.text), "policy": Markup(script.policy)},  # noqa: S704
-        data=Markup(_as_json(data)),  # noqa: S704 - without a bracket
+        data=Markup(_as_json(asking.data)),  # noqa: S704 - without a bracket
+        privacy=asking.privacy,
+        policy=Markup(asking.policy),  # noqa: S704 - our own
     )
 
 
@@ -79,8 +111,8 @@ def list_limits(fitted: FittedEstimator, costs: CostModel) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _read(name: str) -> str:
-    return (_STATIC / name).read_text(encoding="utf-8")
+def _read(script: Path) -> str:
+    return script.read_text(encoding="utf-8")
 
 
 def _pack(content: bytes) -> str:

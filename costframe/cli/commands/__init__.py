@@ -20,6 +20,7 @@ COMMANDS = {
         "costframe.cli.commands.promise", "Choose the cheapest model that is certified to keep a promise."
     ),
     "pilot": Entry("costframe.cli.commands.pilot", "List rows to test by chance, where nobody knows what tests show."),
+    "serve": Entry("costframe.cli.commands.serve", "Serve a model: what to ask next, as JSON, a page, or tools."),
     "audit": Entry("costframe.cli.commands.audit", "Prove that what was paid is what the model says."),
     "algorithms": Entry("costframe.cli.commands.listings", "List the installed algorithms."),
     "datasets": Entry("costframe.cli.commands.listings", "List the named data sets."),

@@ -1,5 +1,6 @@
 // The page: it shows questions and answers. Whoever knows the model is behind `model`:
-//   about: {title, unit, features: [{name, labels: [[number, text]]}], classes: [text] or null, kind}
+//   about: {title, unit, features: [{name, labels: [[number, text]], free}], classes: [text] or null, kind}, where the
+//     values of a feature that is `free` are any texts
 //   next(state, given): a promise of {state, needs: [{name, price, why}], bill, now, answer}
 // where `state` is any value to go on from, null at first; `given` is {known} before the first question, or {values,
 // absent} with values of some features needed, null if unknown; `now` is {values, label}, the answer if nothing else came;
@@ -28,16 +29,31 @@ class AskPage {
   get asked() { return this.told.needs[0].name; }
 
   async start(known) {
+    const told = await this.ask(null, { known });
+    if (told === null) return;
     this.past = [];
     this.lines = Object.entries(known).map(([name, value]) => [name, this.write(name, value), "known"]);
-    this.show(await this.model.next(null, { known }));
+    this.show(told);
+  }
+
+  // What the model tells; null, with the reason on the page, where it refuses.
+  async ask(state, given) {
+    try {
+      return await this.model.next(state, given);
+    } catch (error) {
+      this.get("now").hidden = false;
+      this.get("problem").textContent = error.message;
+      return null;
+    }
   }
 
   async goOn(given, text) {
     const { name, price } = this.told.needs[0];
+    const told = await this.ask(this.told.state, given);
+    if (told === null) return;
     this.past.push({ told: this.told, lines: this.lines });
     this.lines = [...this.lines, [name, text, given.absent ? "" : this.money(price)]];
-    this.show(await this.model.next(this.told.state, given));
+    this.show(told);
   }
 
   goBack() {
@@ -48,8 +64,8 @@ class AskPage {
 
   give(event) {
     event.preventDefault();
-    const value = this.read(this.get("value"));
-    this.get("problem").textContent = value === undefined ? "Expected a number." : "";
+    const value = this.read(this.get("value"), this.asked);
+    this.get("problem").textContent = value !== undefined ? "" : this.features.get(this.asked).free ? "Expected a text." : "Expected a number.";
     if (value === undefined) this.get("value").focus();
     else this.goOn({ values: { [this.asked]: value } }, this.write(this.asked, value));
   }
@@ -59,15 +75,16 @@ class AskPage {
     const known = {};
     for (const feature of this.model.about.features) {
       const field = document.getElementById(`known ${feature.name}`);
-      const value = field.value.trim() === "" ? null : this.read(field);
+      const value = field.value.trim() === "" ? null : this.read(field, feature.name);
       if (value === undefined) return field.focus();
       if (value !== null) known[feature.name] = value;
     }
     this.start(known);
   }
 
-  // The number in a field, undefined if there is none.
-  read(field) {
+  // The number in a field, or the text where its feature is free; undefined if there is none.
+  read(field, name) {
+    if (this.features.get(name).free) return field.value.trim() || undefined;
     const text = field.value.trim().replace(",", ".").replace("−", "-");
     return text === "" || !Number.isFinite(Number(text)) ? undefined : Number(text);
   }
@@ -78,11 +95,11 @@ class AskPage {
   }
 
   // A label and a field of a feature; a question has its label elsewhere.
-  makeField({ name, labels }, id, labelled) {
+  makeField({ name, labels, free }, id, labelled) {
     const field = document.createElement(labels.length ? "select" : "input");
     field.id = id;
     if (labels.length) field.append(new Option(labelled ? "" : "Choose", ""), ...labels.map(([number, text]) => new Option(text, number)));
-    else Object.assign(field, { type: "text", inputMode: "decimal" });
+    else Object.assign(field, { type: "text", inputMode: free ? "text" : "decimal" });
     if (!labelled) return [field];
     const label = document.createElement("label");
     label.htmlFor = id;

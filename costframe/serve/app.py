@@ -1,0 +1,149 @@
+"""The service over HTTP: routes of a Starlette application, each a few lines over conversations and sources."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from costframe.core.errors import CostframeError, InquiryError, SourceError
+from costframe.serve.meters import Meters
+from costframe.serve.openapi import openapi
+from costframe.serve.replies import describe_answer
+from costframe.serve.requests import RowRequest, as_known
+from costframe.serve.service import Service
+from costframe.sources import predict_one, predict_one_async
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+MOST_BYTES = 1 << 20  # of a request
+_LOG = logging.getLogger("costframe.serve")
+_JSON = "application/json"
+
+
+def make_app(service: Service) -> Starlette:
+    """Return the application."""
+    meters = Meters()
+
+    async def next_step(request: Request) -> Response:
+        return reply(service.step(await read_body(request)))
+
+    async def predict(request: Request) -> Response:
+        return reply(await _predict(service, request.app.state, await read_body(request)))
+
+    async def health(_request: Request) -> Response:
+        problem = service.models.problem
+        told = {"status": "ok" if problem is None else "degraded", "model": service.models.model.description["name"]}
+        return reply(told if problem is None else told | {"problem": problem})
+
+    async def describe(_request: Request) -> Response:
+        return reply(service.models.model.description)
+
+    async def schema(_request: Request) -> Response:
+        return reply(openapi(service.models.model.description, has_sources=service.open_sources is not None))
+
+    async def metrics(_request: Request) -> Response:
+        return Response(meters.text(), media_type="text/plain; version=0.0.4")
+
+    async def page(_request: Request) -> Response:
+        return HTMLResponse(
+            service.models.model.page, headers={"referrer-policy": "no-referrer", "x-frame-options": "DENY"}
+        )
+
+    routes = [
+        Route("/", page), Route("/next", next_step, methods=["POST"]), Route("/predict", predict, methods=["POST"]),
+        Route("/model", describe), Route("/health", health), Route("/metrics", metrics), Route("/openapi.json", schema),
+    ]  # fmt: skip
+    hosts = [] if "*" in service.hosts else [Middleware(TrustedHostMiddleware, allowed_hosts=[*service.hosts])]
+    errors: Any = {CostframeError: _refuse, HTTPException: _refuse, Exception: _fail}
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(meters.middleware), *hosts],
+        exception_handlers=errors,
+        lifespan=lambda app: _open(service, meters, app),
+    )
+
+
+@contextlib.asynccontextmanager
+async def _open(service: Service, meters: Meters, app: Starlette) -> AsyncIterator[None]:
+    """Open the sources in the loop that uses them, and close them at the end."""
+    app.state.sources, app.state.in_flight, app.state.observe = None, 0, None
+    if service.open_sources is None:
+        yield
+        return
+    async with service.open_sources() as sources:
+        await sources.aopen(service.models.model.fitted)  # connects before anybody waits
+        app.state.sources, app.state.observe = sources, meters.count_rows(sources)
+        yield
+
+
+async def _predict(service: Service, state: Any, body: bytes) -> Any:
+    """Predict one row, of its values or of the sources; return its answer."""
+    asked, model = RowRequest.read(body), service.models.model
+    if asked.values is not None:
+        if "deadline" in asked.terms:
+            raise InquiryError("deadline: goes with 'key', for values at hand take no time")
+        end = predict_one(model.fitted, as_known(asked.values), model.prices, **asked.terms)
+        return describe_answer(model.fitted, end)
+    if state.sources is None:
+        raise InquiryError("key: this service has no sources; give 'values'")
+    if state.in_flight >= service.in_flight:
+        raise HTTPException(503, "too many rows at once", {"retry-after": "1"})
+    deadlines = [time for time in (service.deadline, asked.terms.pop("deadline", None)) if time is not None]
+    state.in_flight += 1
+    try:
+        end = await predict_one_async(
+            model.fitted, state.sources, model.prices, key=asked.key, observe=state.observe,
+            deadline=min(deadlines, default=None), **asked.terms,
+        )  # fmt: skip
+    finally:
+        state.in_flight -= 1
+    if end.failures and not end.acquired:
+        raise HTTPException(503, "no source gave anything about this row", {"retry-after": "1"})
+    return describe_answer(model.fitted, end)
+
+
+async def read_body(request: Request) -> bytes:
+    """Return the body of a request of JSON, of a size that is allowed."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+        raise HTTPException(415, f"expected content-type {_JSON}")  # pages of other sites can send no such request
+    content = bytearray()
+    async for part in request.stream():
+        content += part
+        if len(content) > MOST_BYTES:
+            raise HTTPException(413, f"expected at most {MOST_BYTES:,} bytes")
+    return bytes(content)
+
+
+def reply(content: Any, status: int = 200) -> Response:
+    """Return a reply of JSON that nobody may keep, for it is about somebody."""
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    return Response(text, status, {"cache-control": "no-store", "x-content-type-options": "nosniff"}, _JSON)
+
+
+async def _refuse(_request: Request, error: Exception) -> Response:
+    """Reply to what the caller could have done better, or what a source did not do."""
+    if isinstance(error, HTTPException):
+        response = reply({"error": error.detail}, error.status_code)
+        response.headers.update(error.headers or {})
+        return response
+    if isinstance(error, SourceError):
+        _LOG.warning("a row ended without an answer: %s", error)
+        return reply({"error": "a source gave no value, and the row cannot do without it"}, 502)
+    return reply({"error": str(error)}, 400)
+
+
+async def _fail(request: Request, error: Exception) -> Response:
+    """Reply to a fault of ours, without its traceback."""
+    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return reply({"error": "internal error; the log of the service tells more"}, 500)

@@ -1,0 +1,101 @@
+"""The model that a service has: read again when its file changes, while conversations with the one before go on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from costframe.core.errors import CostframeError, InquiryError
+from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.predictor import Predictor
+from costframe.core.prices.costs import CostModel
+from costframe.serve.conversation import Conversation
+
+KEPT = 4  # models whose conversations go on
+LOOK_AFTER = 0.5  # seconds
+
+
+@frozen(eq=False)
+class ServedModel:
+    """A model at its prices, what it says of itself, and its page for people."""
+
+    fitted: FittedEstimator
+    prices: CostModel
+    description: dict[str, Any]
+    page: str = ""
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model itself, without labels' types and the decimal sign."""
+        return self.fitted.predictor_
+
+
+class ModelFile:
+    """The newest model in a file, and some that were there before.
+
+    Parameters
+    ----------
+    path : path
+    read : callable
+        ``read() -> ServedModel``, of what the file holds now.
+
+    Raises
+    ------
+    CostframeError
+        If the file holds no model. Later, the model that was there goes on, and `problem` says why.
+    """
+
+    def __init__(self, path: Path, read: Callable[[], ServedModel]) -> None:
+        self._path, self._read = path, read
+        self._stamp, self._looked = self._stamp_now(), time.monotonic()
+        self._models = [read()]
+        self._reading = threading.Lock()
+        self.problem: str | None = None
+
+    @property
+    def model(self) -> ServedModel:
+        """The newest model that could be read."""
+        if time.monotonic() - self._looked > LOOK_AFTER:
+            self._look()
+        return self._models[0]
+
+    def resume(self, state: str) -> tuple[ServedModel, Conversation]:
+        """Go on with the conversation of a state, with the model that it began with."""
+        first: InquiryError | None = None
+        for model in (self.model, *self._models[1:]):
+            try:
+                return model, Conversation.resume(model.predictor, model.prices, state)
+            except InquiryError as error:
+                first = first or error
+        assert first is not None  # noqa: S101 - there is a model
+        raise first
+
+    def _look(self) -> None:
+        """Begin to read the file in a thread if it has changed."""
+        self._looked = time.monotonic()
+        stamp = self._stamp_now()
+        if stamp is not None and stamp != self._stamp and self._reading.acquire(blocking=False):
+            threading.Thread(target=self._read_again, args=(stamp,), daemon=True).start()
+
+    def _read_again(self, stamp: tuple[int, int, int]) -> None:
+        try:
+            self._models = [self._read(), *self._models[: KEPT - 1]]
+            self.problem = None
+        except (CostframeError, OSError) as error:
+            self.problem = f"the model file has changed, and cannot be read: {error}"
+        finally:
+            self._stamp = stamp
+            self._reading.release()
+
+    def _stamp_now(self) -> tuple[int, int, int] | None:
+        """Return what changes with the file: its number, time and size; None where it is not there."""
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_size

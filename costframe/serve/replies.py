@@ -1,0 +1,110 @@
+"""What a service says, as values of JSON: a model, a step of a conversation, an answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from costframe.core.errors import CostframeError
+from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.predictors.prediction import Prediction
+from costframe.core.prices.costs import CostModel
+from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.dates import Dates
+from costframe.core.tables.hashed_labels import HashedLabels
+from costframe.core.terms.classes import both_classes
+from costframe.serve.conversation import Conversation
+
+INCLUDED = ("why", "so_far", "changes")  # what a step tells where asked
+
+
+def describe_model(fitted: FittedEstimator, prices: CostModel, name: str, facts: Collection[tuple[str, str]]) -> Any:
+    """Return what a model is, what it may ask, and at which prices."""
+    predictor = fitted.predictor_
+    return {
+        "name": name,
+        "kind": fitted.kind,
+        "unit": prices.unit,
+        "classes": None if predictor.classes is None else [as_json(label) for label in predictor.classes.tolist()],
+        "features": [describe_feature(fitted, prices, feature) for feature in predictor.label_features(prices)],
+        "facts": [{"name": label, "text": text} for label, text in facts],
+    }
+
+
+def describe_feature(fitted: FittedEstimator, prices: CostModel, name: str) -> dict[str, Any]:
+    """Return a feature's name, its kind, the labels of its categories, and its price alone, with its resources."""
+    return _kind_of(fitted, name) | {"price": prices.full_cost([name])}
+
+
+def _kind_of(fitted: FittedEstimator, name: str) -> dict[str, Any]:
+    labels = fitted.predictor_.categories.get(name)
+    if isinstance(labels, tuple):
+        return {"name": name, "kind": "category", "labels": list(labels)}
+    kinds = {HashedLabels: "text", Dates: "date", AsGiven: "any"}
+    return {"name": name, "kind": "number" if labels is None else kinds[type(labels)]}
+
+
+def describe_step(fitted: FittedEstimator, talk: Conversation, state: str | None, include: Collection[str]) -> Any:
+    """Return a step: the state after it, what is asked at which price and why, the bill so far, and the answer."""
+    asks = talk.needs
+    step = {
+        "state": state,
+        "asks": [_kind_of(fitted, name) | {"price": talk.quote([name])} for name in asks],
+        "price": talk.quote(asks),
+        "cost": talk.cost,
+        "unit": talk.prices.unit,
+        "rounds": talk.inquiry.rounds,
+        "answer": None if asks else describe_answer(fitted, talk.inquiry.answer),
+    }
+    if "why" in include:
+        why = talk.inquiry.why()
+        step["why"] = why.to_dict()
+    if "so_far" in include and asks:
+        step["so_far"] = describe_so_far(fitted, talk)
+    if "changes" in include:
+        changes = talk.inquiry.changes()
+        step["changes"] = changes.to_dict() | {"text": str(changes)}
+    return step
+
+
+def describe_answer(fitted: FittedEstimator, end: Prediction) -> dict[str, Any]:
+    """Return an answer with its bill."""
+    told = describe_value(fitted, end) | {"cost": end.cost, "acquired": list(end.acquired), "rounds": end.rounds}
+    lost = {"failed_cost": end.failed_cost, "failures": list(end.failures)} if end.failures else {}
+    return told | {"reason": end.reason} | lost
+
+
+def describe_value(fitted: FittedEstimator, end: Prediction) -> dict[str, Any]:
+    """Return a prediction: the label and the probability of each class, or a number or numbers."""
+    value = np.asarray(end.value, dtype=np.float64)
+    if fitted.kind != "classifier":
+        return {"value": as_json(value.tolist())}
+    probabilities = both_classes(value.reshape(1, -1) if value.ndim else value.reshape(1))[0]
+    named = zip(fitted.classes_.tolist(), probabilities.tolist(), strict=True)
+    told = [{"label": as_json(label), "probability": as_json(p)} for label, p in named]
+    return {"label": as_json(end.label), "probabilities": told}
+
+
+def describe_so_far(fitted: FittedEstimator, talk: Conversation) -> dict[str, Any] | None:
+    """Return the answer if nothing more could be had; None where the model has none."""
+    values = talk.values()
+    rest = [name for name in fitted.predictor_.label_features(talk.prices) if name not in values]
+    try:
+        inquiry = fitted.predictor_.inquire(talk.prices, known=values, unavailable=rest)
+        return None if inquiry.needs else describe_value(fitted, inquiry.answer)
+    except CostframeError:  # prices of errors that are columns, say
+        return None
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON has it: infinite and missing numbers are None, other types are texts."""
+    if isinstance(value, list):
+        return [as_json(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -1,0 +1,277 @@
+"""The service answers what the model answers, to the bit; it refuses by name what it cannot take, and keeps nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette", reason="needs starlette")
+pytest.importorskip("httpx", reason="needs httpx")
+from serve_cases import NAMES, client, model, post, rows, serve_file, talk
+
+import costframe as cf
+from costframe.serve.seals import Seal
+
+
+@pytest.fixture(scope="module", params=["cegb", "planner"])
+def fitted(request):
+    return model(request.param)
+
+
+@pytest.fixture
+def path(fitted, tmp_path):
+    cf.save(fitted, tmp_path / "my.model")
+    return tmp_path / "my.model"
+
+
+@pytest.fixture
+def http(path):
+    with client(serve_file(path)) as opened:
+        yield opened
+
+
+def told(row):
+    return {name: None if math.isnan(value) else value for name, value in zip(NAMES, row.tolist(), strict=True)}
+
+
+def test_a_conversation_ends_as_the_inquiry_does_to_the_bit(fitted, http):
+    X, _ = rows(40, seed=1)
+    for row in X:
+        last = talk(http, told(row))[-1]
+        end = cf.predict_one(fitted, dict(zip(NAMES, row.tolist(), strict=True)))
+        answer = last["answer"]
+        assert answer["cost"] == end.cost == last["cost"]
+        assert answer["acquired"] == list(end.acquired)
+        assert answer["label"] == end.label
+        assert answer["probabilities"][1] == {"label": "well", "probability": float(end.value)}
+        assert (answer["rounds"], answer["reason"]) == (end.rounds, end.reason)
+        assert last["state"] is None
+
+
+def test_values_at_the_start_are_known_for_free(http):
+    X, _ = rows(1, seed=2)
+    steps = talk(http, told(X[0]), values={"age": 1.0, "scan": None})
+    assert not {"age", "scan"} & set(steps[-1]["answer"]["acquired"])
+
+
+def test_the_price_of_a_step_is_what_the_bill_grows_by(http):
+    X, _ = rows(20, seed=3)
+    for row in X:
+        steps = talk(http, told(row))
+        for before, after in pairwise(steps):
+            assert after["cost"] == pytest.approx(before["cost"] + before["price"], abs=1e-9)
+
+
+def test_what_cannot_be_had_is_gone_without_and_stays_on_no_bill(fitted, http):
+    step = post(http, "/next", values={})
+    while step["answer"] is None and "scan" not in {ask["name"] for ask in step["asks"]}:
+        step = post(http, "/next", state=step["state"], values={ask["name"]: 0.1 for ask in step["asks"]})
+    if step["answer"] is not None:
+        pytest.skip("the model asks for no scan")
+    paid = step["cost"]
+    step = post(http, "/next", state=step["state"], unavailable=["scan"])
+    while step["answer"] is None:
+        step = post(http, "/next", state=step["state"], values={ask["name"]: 0.1 for ask in step["asks"]})
+    assert "scan" not in step["answer"]["acquired"]
+    assert step["answer"]["cost"] >= paid
+    bought = step["answer"]["acquired"]
+    assert step["answer"]["cost"] == fitted.costs_.full_cost(bought)
+
+
+def test_a_part_of_what_is_asked_can_be_told(http):
+    step = post(http, "/next", unavailable=["scan"])
+    asks = [ask["name"] for ask in step["asks"]]
+    one = post(http, "/next", state=step["state"], values={asks[0]: 0.3})
+    if len(asks) > 1:
+        assert [ask["name"] for ask in one["asks"]] == asks[1:]
+        assert one["cost"] <= step["cost"] + step["price"]
+        together = post(http, "/next", state=one["state"], values=dict.fromkeys(asks[1:], 0.2))
+        at_once = post(http, "/next", state=step["state"], values={asks[0]: 0.3} | dict.fromkeys(asks[1:], 0.2))
+        assert together == at_once
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ({"values": {"blod": 1}}, "'blod'"),
+        ({"values": {"age": "old"}}, "'age'"),
+        ({"values": [1]}, "values: expected an object"),
+        ({"valus": {}}, "did you mean 'values'"),
+        ({"state": 3}, "state: expected a text"),
+        ({"state": "plain.e30"}, "state"),
+        ({"state": "plain.@@"}, "state"),
+        ({"state": "signed.e30.00"}, "signature"),
+        ({"unavailable": "scan"}, "unavailable: expected a list"),
+        ({"unavailable": ["mri"]}, "mri"),
+        ({"max_cost": "5"}, "max_cost: expected a number"),
+        ({"max_cost": -1}, "max_cost"),
+        ({"max_cost": True}, "max_cost"),
+        ({"known": 3}, "known"),
+        ({"include": ["all"]}, "include"),
+        ({"values": {"age": {"a": 1}}}, "'age'"),
+    ],
+)
+def test_what_is_not_as_expected_is_refused_by_name(http, content, text):
+    assert text in post(http, "/next", status=400, **content)["error"]
+
+
+def test_terms_belong_to_the_start(http):
+    state = post(http, "/next")["state"]
+    assert "max_cost" in post(http, "/next", status=400, state=state, max_cost=3)["error"]
+
+
+def test_values_told_twice_are_refused(http):
+    first = post(http, "/next")
+    values = {ask["name"]: 0.5 for ask in first["asks"]}
+    second = post(http, "/next", state=first["state"], values=values)
+    if second["state"] is not None:
+        assert "begin again" in post(http, "/next", status=400, state=second["state"], values=values)["error"]
+
+
+@pytest.mark.parametrize(("body", "kind", "status"), [
+    (b"{", "application/json", 400), (b"[]", "application/json", 400), (b"\xff", "application/json", 400),
+    (b'{"max_cost": NaN}', "application/json", 400), (b"{}", "text/plain", 415),
+    (b"[" * 100_000, "application/json", 400),
+    (b" " * (1 << 21), "application/json", 413),
+])  # fmt: skip
+def test_other_bodies_are_refused(http, body, kind, status):
+    response = http.post("/next", content=body, headers={"content-type": kind})
+    assert response.status_code == status
+    assert response.json().keys() == {"error"}
+
+
+def test_a_fault_of_ours_is_not_told(http, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("the password is 1234")
+
+    monkeypatch.setattr("costframe.serve.service.describe_step", fail)
+    response = http.post("/next", json={})
+    assert (response.status_code, "1234" in response.text) == (500, False)
+    assert "internal error" in response.text
+
+
+def test_a_cap_holds_through_what_cannot_be_had(http):
+    X, _ = rows(20, seed=5)
+    for row in X:
+        step = post(http, "/next", max_cost=8)
+        while step["answer"] is None:
+            assert step["cost"] + step["price"] <= 8
+            names = [ask["name"] for ask in step["asks"]]
+            values = {name: told(row)[name] for name in names[1:]}
+            step = post(http, "/next", state=step["state"], values=values, unavailable=names[:1])
+        assert step["answer"]["cost"] <= 8
+
+
+def test_states_are_signed_by_a_key(path, tmp_path):
+    key = tmp_path / "key"
+    key.write_bytes(b"0123456789abcdef\n")
+    with client(serve_file(path, seal=Seal.of_file(key))) as http, client(serve_file(path)) as other:
+        state = post(http, "/next")["state"]
+        content = state.split(".")[1]
+        assert "signature" in post(http, "/next", status=400, state=f"plain.{content}")["error"]
+        assert (
+            "signature"
+            in post(http, "/next", status=400, state=f"signed.{content[:-4]}AAAA.{state.split('.')[2]}")["error"]
+        )
+        assert "signature" in post(other, "/next", status=400, state=state)["error"]
+        assert post(http, "/next", state=state)["state"] == state
+    key.write_bytes(b"short")
+    with pytest.raises(cf.errors.ParameterError, match="at least 16 bytes"):
+        Seal.of_file(key)
+
+
+def test_a_new_model_serves_and_conversations_go_on_with_theirs(path):
+    with client(serve_file(path)) as http:
+        first = post(http, "/next")
+        names = [ask["name"] for ask in first["asks"]]
+        expected = post(http, "/next", state=first["state"], values=dict.fromkeys(names, 0.4))
+        cf.save(model("cegb", tradeoff=0.5), path)
+        before = http.get("/model").json()
+        for _ in range(100):
+            time.sleep(0.1)
+            if http.get("/model").json()["facts"] != before["facts"]:
+                break
+        else:
+            pytest.fail("the new model does not serve")
+        assert post(http, "/next", state=first["state"], values=dict.fromkeys(names, 0.4)) == expected
+        path.write_bytes(b"no model")
+        for _ in range(100):
+            time.sleep(0.1)
+            if http.get("/health").json()["status"] == "degraded":
+                break
+        else:
+            pytest.fail("health does not tell of the file")
+        assert post(http, "/next")["state"]
+
+
+def test_rows_with_their_values_are_predicted(fitted, http):
+    X, _ = rows(5, seed=7)
+    for row in X:
+        end = cf.predict_one(fitted, dict(zip(NAMES, row.tolist(), strict=True)))
+        assert post(http, "/predict", values=told(row))["cost"] == end.cost
+    assert "expected either" in post(http, "/predict", status=400)["error"]
+    assert "no sources" in post(http, "/predict", status=400, key=1)["error"]
+
+
+def test_rows_of_sources_are_predicted(fitted, path):
+    import pandas as pd
+
+    from costframe.sources import Lookup, Policy, Sources, TableSource
+
+    X, _ = rows(5, seed=8)
+    table = pd.DataFrame(X, columns=list(NAMES)).assign(id=range(5))
+    lookup = Lookup(TableSource(table, "id"), list(NAMES), policy=Policy(on_failure="raise"))
+    service = serve_file(path, open_sources=lambda: Sources({"all": lookup}))
+    with client(service) as http:
+        for key, row in enumerate(X):
+            end = cf.predict_one(fitted, dict(zip(NAMES, row.tolist(), strict=True)))
+            assert post(http, "/predict", key=key)["cost"] == end.cost
+        error = post(http, "/predict", status=502, key=99)["error"]
+        assert "99" not in error
+        assert "costframe_rows_total" in http.get("/metrics").text
+
+
+def test_the_document_of_the_interface_names_features(http):
+    document = http.get("/openapi.json").json()
+    schema = document["components"]["schemas"]["Step"]["properties"]["values"]
+    assert schema["properties"].keys() <= set(NAMES)
+    paths = set(document["paths"])
+    assert {"/next", "/predict", "/health", "/metrics"} <= paths
+    for name in set(json.dumps(document).split('"#/components/schemas/')[1:]):
+        assert name.split('"')[0] in document["components"]["schemas"]
+
+
+def test_other_hosts_are_refused(path):
+    with client(serve_file(path)) as http:
+        assert http.get("/health", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_why_and_so_far_are_told_where_asked(http):
+    step = post(http, "/next", include=["why", "so_far", "changes"])
+    assert step["why"]["text"]
+    assert math.isclose(sum(p["probability"] for p in step["so_far"]["probabilities"]), 1.0)
+    assert "why" not in post(http, "/next", include=[])
+
+
+def test_steps_are_the_same_whichever_process_takes_them(path):
+    X, _ = rows(1, seed=9)
+    with client(serve_file(path)) as one, client(serve_file(path)) as other:
+        row, steps, turn = told(X[0]), [post(one, "/next")], 0
+        while steps[-1]["answer"] is None:
+            turn += 1
+            values = {ask["name"]: row[ask["name"]] for ask in steps[-1]["asks"]}
+            steps.append(post((one, other)[turn % 2], "/next", state=steps[-1]["state"], values=values))
+        assert steps[-1]["answer"] == talk(one, row)[-1]["answer"]
+
+
+def test_missing_values_are_paid(http):
+    step = post(http, "/next")
+    asks = [ask["name"] for ask in step["asks"]]
+    after = post(http, "/next", state=step["state"], values=dict.fromkeys(asks))
+    assert after["cost"] == step["cost"] + step["price"]
+    assert np.isfinite(after["cost"])

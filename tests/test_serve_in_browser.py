@@ -1,0 +1,115 @@
+"""The page of a service in Chromium: by keyboard, on a phone, with what is unknown and what cannot be had."""
+
+from __future__ import annotations
+
+import pytest
+from serve_cases import model, started
+from test_page_in_browser import CHROMIUM, DRIVER, SIZES, browser
+
+import costframe as cf
+
+pytest.importorskip("uvicorn", reason="needs uvicorn")
+pytest.importorskip("httpx", reason="needs httpx")
+
+__all__ = ["browser"]  # a fixture
+
+pytestmark = [
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver"),
+    pytest.mark.filterwarnings("default::ResourceWarning"),  # of selenium's sockets
+]
+VALUES = {"age": "0.3", "glucose": "-1.25", "iron": "0.5", "scan": "0,75"}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return model("planner")
+
+
+@pytest.fixture(scope="module")
+def address(fitted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("served") / "cells & co.model"
+    cf.save(fitted, path)
+    with started(path) as (http, _):
+        yield str(http.base_url)
+
+
+@pytest.fixture(params=SIZES)
+def page(request, browser, address):
+    """Open the page in a window of a size; at the end, refuse errors of its script."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    width, height = SIZES[request.param]
+    device = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": request.param == "phone"}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
+    browser.get_log("browser")
+    browser.get(address)
+    WebDriverWait(browser, 30).until(lambda one: one.execute_script("return !!(window.page && window.page.told)"))
+    yield browser
+    assert not [entry for entry in browser.get_log("browser") if entry["source"] != "network"]
+
+
+def text(page, name):
+    return page.execute_script("return document.getElementById(arguments[0]).textContent", name)
+
+
+def wait_for(page, condition):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(page, 30).until(lambda one: one.execute_script(f"return {condition}"))
+
+
+def answered(page):
+    return page.execute_script("return window.page.told.answer")
+
+
+def test_a_row_is_answered_by_keyboard_as_the_model_does(page, fitted):
+    from selenium.webdriver.common.keys import Keys
+
+    row = {name: float(value.replace(",", ".")) for name, value in VALUES.items()}
+    end = cf.predict_one(fitted, row)
+    turn = 0
+    while answered(page) is None:
+        turn += 1
+        asked = text(page, "asked")
+        assert asked in VALUES
+        assert text(page, "price").startswith("It costs ")
+        assert "asked" in text(page, "why")
+        assert text(page, "chance").endswith(" %")
+        page.switch_to.active_element.send_keys(VALUES[asked], Keys.ENTER)
+        wait_for(page, f"window.page.past.length === {turn}")
+    assert text(page, "result") == f"Answer: {end.label}"
+    assert float(text(page, "bill").split()[0]) == end.cost
+    wide = page.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert wide
+
+
+def test_unknown_is_paid_and_what_cannot_be_had_is_not(page, fitted):
+    del fitted
+    page.execute_script("document.getElementById('unknown').click()")
+    wait_for(page, "window.page.past.length === 1")
+    paid = page.execute_script("return window.page.told.bill")
+    turn = 1
+    while answered(page) is None:
+        turn += 1
+        page.execute_script("document.getElementById('absent').click()")
+        wait_for(page, f"window.page.past.length === {turn}")
+    assert answered(page)["cost"] == paid
+
+
+def test_a_wrong_value_stays_on_the_page(page):
+    from selenium.webdriver.common.keys import Keys
+
+    page.switch_to.active_element.send_keys("much", Keys.ENTER)
+    wait_for(page, "document.getElementById('problem').textContent !== ''")
+    assert page.execute_script("return window.page.past.length") == 0
+
+
+def test_what_the_service_refuses_is_told(page):
+    page.execute_script("window.page.told.state = 'plain.e30'; document.getElementById('unknown').click()")
+    wait_for(page, "document.getElementById('problem').textContent.includes('state')")
+
+
+def test_only_its_own_host_is_asked(page):
+    policy = page.execute_script("return document.querySelector('meta[http-equiv]').content")
+    assert "default-src 'none'" in policy
+    assert "connect-src 'self'" in policy
