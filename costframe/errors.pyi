@@ -15,6 +15,7 @@ from costframe.core.errors import SourceError as SourceError
 from costframe.core.errors import StageError as StageError
 from costframe.core.errors import StorageError as StorageError
 from costframe.core.errors import TableError as TableError
+from costframe.core.errors import TotalCostError as TotalCostError
 from costframe.core.errors import UnknownValuesWarning as UnknownValuesWarning
 from costframe.core.errors import UntestedWarning as UntestedWarning
 from costframe.core.errors import WorkersError as WorkersError

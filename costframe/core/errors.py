@@ -49,11 +49,18 @@ class SourceError(InquiryError):
         Price of what was asked for in vain.
     failures : dict of str to str
         Why each feature did not come.
+    paid : float or None
+        What its sources were really paid, failed calls included; None if no source says so.
     """
 
     cost: float = 0.0
     failed_cost: float = 0.0
+    paid: float | None = None
     failures: dict[str, str] = {}  # noqa: RUF012 - each error that has some sets its own
+
+
+class TotalCostError(SourceError):
+    """A row that is left for a later run: a next call could pass what the run may pay, so it was not made."""
 
 
 class DataError(CostframeError):

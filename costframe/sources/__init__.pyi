@@ -14,9 +14,11 @@ from costframe.sources.many_rows import predict_many as predict_many
 from costframe.sources.measuring import measure as measure
 from costframe.sources.one_row import predict_one as predict_one
 from costframe.sources.one_row import predict_one_async as predict_one_async
+from costframe.sources.paid_calls import PaidCall as PaidCall
 from costframe.sources.predictions import Predictions as Predictions
 from costframe.sources.redis import RedisSource as RedisSource
 from costframe.sources.source import KeyRefusedError as KeyRefusedError
+from costframe.sources.source import PricedSource as PricedSource
 from costframe.sources.source import Source as Source
 from costframe.sources.sources import Sources as Sources
 from costframe.sources.sql import SQLSource as SQLSource
@@ -25,3 +27,4 @@ from costframe.sources.streams import predict_stream_async as predict_stream_asy
 from costframe.sources.table import TableSource as TableSource
 from costframe.sources.telemetry import PrometheusCounters as PrometheusCounters
 from costframe.sources.telemetry import trace_rounds as trace_rounds
+from costframe.sources.total_cost import TotalCost as TotalCost

@@ -109,7 +109,8 @@ class Drive:
 
     def _end(self, key: Any, row: LiveRow, end: Prediction | Exception) -> Ended:
         if isinstance(end, SourceError):
-            end.add_note(f"costframe: row {shown(key)}; paid {end.cost:g}, and {end.failed_cost:g} in vain")
+            really = "" if end.paid is None else f"; its sources were really paid {end.paid:g}"
+            end.add_note(f"costframe: row {shown(key)}; paid {end.cost:g}, and {end.failed_cost:g} in vain{really}")
         if self.observe is not None:
             self.observe(key, row, end)
         return key, end

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from typing import Any
 
 from attrs import evolve
 
-from costframe.core.errors import InquiryError, SourceError, printable, quote_names
+from costframe.core.errors import InquiryError, SourceError, TotalCostError, printable, quote_names
 from costframe.core.predictors.inquiry import Inquiry, supply_inquiries
 from costframe.core.predictors.prediction import Prediction
+from costframe.core.prices.exact_prices import rounded_up
 from costframe.sources.rounds import Outcome
 from costframe.sources.terms import RowTerms
 
@@ -26,8 +28,8 @@ class LiveRow:
     """
 
     __slots__ = (
-        "_failed_cost", "_failures", "_inquiry", "_late", "_missing", "_rounds", "_values", "_without", "late_after",
-        "number", "terms", "trail",
+        "_failed_cost", "_failures", "_inquiry", "_late", "_missing", "_paid", "_rounds", "_unpaid", "_values",
+        "_without", "late_after", "number", "terms", "trail",
     )  # fmt: skip
 
     def __init__(self, terms: RowTerms, number: int = 0) -> None:
@@ -38,6 +40,8 @@ class LiveRow:
         self._without: frozenset[str] = frozenset()
         self._rounds, self._failed_cost, self._late = 0, 0.0, False
         self._failures: dict[str, str] = {}
+        self._paid: Fraction | None = None
+        self._unpaid = False  # whether its next call would cost more than the run may pay
         self.number = number  # in the order of the keys of a call
         self.trail: list[Outcome] = []
         self.late_after: int | None = None  # rounds after which its time was over
@@ -58,6 +62,11 @@ class LiveRow:
         return self._failed_cost
 
     @property
+    def paid(self) -> float | None:
+        """What its sources were really paid so far, rounded up, failed calls included; None if none says so."""
+        return None if self._paid is None else rounded_up(*self._paid.as_integer_ratio())
+
+    @property
     def failures(self) -> tuple[str, ...]:
         """Features that did not come so far."""
         return tuple(self._failures)
@@ -71,6 +80,8 @@ class LiveRow:
     def _note(self, outcome: Outcome) -> None:
         self._rounds += 1
         self.trail.append(outcome)
+        if outcome.paid is not None:
+            self._paid = (self._paid or 0) + outcome.paid
 
     def supply(self, outcome: Outcome, *, late: bool = False) -> None:
         """Take the outcome of one round: values and failures of the features in `needs`; `late` also ends the row.
@@ -92,7 +103,9 @@ class LiveRow:
         if late:
             self.late_after, self._late = self._rounds, bool(failed)
         policies = self._policies(failed, late=late)
-        self._advance(policies if late else policies | dict.fromkeys(outcome.broken.intersection(failed), "raise"))
+        beyond_policies = (outcome.broken | outcome.unpaid).intersection(failed)
+        self._unpaid = bool(outcome.unpaid)
+        self._advance(policies if late else policies | dict.fromkeys(beyond_policies, "raise"))
         if late:
             self.end()
 
@@ -117,7 +130,7 @@ class LiveRow:
         """The prediction; an `InquiryError` if features are still needed."""
         end = self._inquiry.answer
         if not (self._failures or self._failed_cost or self._late):
-            return end
+            return end if self._paid is None else evolve(end, paid=self.paid)
         names = self.terms.predictor.feature_names
         return evolve(
             end,
@@ -127,12 +140,14 @@ class LiveRow:
             reason="deadline" if self._late else end.reason,
             failed_cost=self._failed_cost,
             failures=self.failures,
+            paid=self.paid,
         )
 
     def error(self, what: str) -> SourceError:
         """Return the error of a row that has failed, with what it paid."""
-        error = SourceError(what)
+        error = (TotalCostError if self._unpaid else SourceError)(what)
         error.cost, error.failed_cost, error.failures = self.cost, self._failed_cost, dict(self._failures)
+        error.paid = self.paid
         return error
 
     def _advance(self, failed: Mapping[str, str]) -> None:

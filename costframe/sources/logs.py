@@ -122,6 +122,8 @@ def _make_record(key: Any, row: LiveRow, end: Prediction | Exception) -> dict[st
     if row.late_after is not None:
         record["late_after"] = row.late_after
     record |= {"cost": row.cost, "failed_cost": row.failed_cost}
+    if row.paid is not None:
+        record["paid"] = row.paid
     if isinstance(end, Prediction):
         return record | {"value": np.asarray(end.value).tolist(), "exit": end.exit, "reason": end.reason}
     return record | {"error": str(end)}

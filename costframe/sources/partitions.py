@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 from attrs import define, evolve
 
-from costframe.core.errors import ParameterError, UnknownValuesWarning, shown
+from costframe.core.errors import ParameterError, UnknownValuesWarning, printable, shown
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.tables.frames import is_dask
 from costframe.core.tables.partitions import blocks, delayed_model, one_row, whole_rows
 from costframe.core.tables.unknown_values import odd_columns, warn_of
 from costframe.sources.drive import Ended
 from costframe.sources.predictions import Predictions
+from costframe.sources.source import PricedSource
 from costframe.sources.sources import Sources
 from costframe.sources.summary import SourcesSummary
 from costframe.sources.terms import read_once
@@ -145,10 +146,21 @@ def _drive_part(
     sources: Any = make()
     if not isinstance(sources, Sources):
         raise ParameterError(f"sources: expected a function that makes Sources, but it made {shown(sources)}")
+    _refuse_limits(sources)
     with sources, warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownValuesWarning)  # the end of all parts tells of these
         ended = list(driver(model, sources, _listed(keys), costs, **terms))
         return ended, SourcesSummary.of(sources)
+
+
+def _refuse_limits(sources: Sources) -> None:
+    """Refuse a limit of what a run pays: each task has its own sources, so the run could pay it once a task."""
+    for name, lookup in sources.lookups.items():
+        if isinstance(lookup.source, PricedSource) and lookup.source.is_limited:
+            raise ParameterError(
+                f"sources: {printable(name)}: total_cost holds within one process; with keys of dask, or on a cluster, "
+                "expected sources without it"
+            )
 
 
 def _listed(keys: Any) -> list[Any]:

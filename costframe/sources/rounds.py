@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from fractions import Fraction
 
 from attrs import define, field
 
@@ -15,6 +16,8 @@ class Outcome:
     failed: dict[str, str] = field(factory=dict)  # why a feature did not come
     lost: tuple[tuple[str, ...], ...] = ()  # features of each trip that failed or was given up, in vain
     broken: set[str] = field(factory=set)  # features whose source has code that fails for all keys: no policy helps
+    unpaid: set[str] = field(factory=set)  # features that would cost more than the run may pay: no policy helps
+    paid: Fraction | None = None  # what was really paid; None if no source says so
 
     def fail(self, features: tuple[str, ...], why: str, *, is_paid: bool = True) -> None:
         """Note features that did not come, and whether their price was paid in vain."""
@@ -22,11 +25,17 @@ class Outcome:
         if is_paid:
             self.lost += (features,)
 
+    def pay(self, amount: Fraction | None) -> None:
+        """Note what a source was really paid; None if it does not say so."""
+        if amount is not None:
+            self.paid = (self.paid or 0) + amount
+
     def join(self, other: Outcome, features: tuple[str, ...]) -> None:
         """Add some features of what trips brought for this row's key and others."""
         self.values |= {name: other.values[name] for name in features if name in other.values}
         self.failed |= {name: other.failed[name] for name in features if name in other.failed}
         self.broken |= other.broken.intersection(features)
+        self.unpaid |= other.unpaid.intersection(features)
         unsupplied = [tuple(name for name in names if name in features) for names in other.lost]
         self.lost += tuple(names for names in unsupplied if names)
 
@@ -56,7 +65,8 @@ class Batch:
         return sum(not self.outcomes[key].failed.keys().isdisjoint(names) for key, names in self.wants.items())
 
     def share(self) -> None:
-        """Give the outcomes of shared keys to their rows."""
+        """Give the outcomes of shared keys to their rows, and what was really paid to the first of them."""
         for key, rows in self._sharing.items():
+            rows[0][0].pay(self.outcomes[key].paid)
             for outcome, features in rows:
                 outcome.join(self.outcomes[key], features)

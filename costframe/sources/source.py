@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from costframe.core.errors import InquiryError
@@ -18,6 +19,9 @@ Reply = Mapping[Hashable, Any]
 MOST_BYTES = 1_000_000
 """Most bytes of one value, or of one document with values: what fills a source must not fill the memory."""
 K = TypeVar("K")
+
+Receipts = dict[Hashable, Fraction]
+"""What calls for each key of a trip were really paid."""
 
 
 class KeyRefusedError(InquiryError):
@@ -112,6 +116,26 @@ class Source(ABC):
 
     async def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Close the connections; a later trip may open them again."""
+
+
+class PricedSource(Source):
+    """A source that knows what its calls were really paid, such as a model with a price by tokens."""
+
+    @property
+    @abstractmethod
+    def is_limited(self) -> bool:
+        """Whether a run over it may pay a limited sum, which holds within one process."""
+
+    @abstractmethod
+    async def fetch_paid(self, wanted: Wanted, receipts: Receipts) -> Reply:
+        """Make one trip, as `fetch`, and add to `receipts` what calls for each key were paid, failed ones included.
+
+        A call is in the receipts from its beginning, with what it may have cost if nobody waits for its end.
+        """
+
+    async def fetch(self, wanted: Wanted) -> Reply:
+        """Make one trip, and keep no receipts."""
+        return await self.fetch_paid(wanted, {})
 
 
 async def answer_each(asks: Mapping[K, Callable[[], Awaitable[Any]]], limit: asyncio.Semaphore) -> dict[K, Any]:

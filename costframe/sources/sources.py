@@ -7,6 +7,7 @@ import gc
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from fractions import Fraction
 from types import TracebackType
 from typing import Any, Self
 
@@ -115,6 +116,11 @@ class Sources:
     def trips(self) -> dict[str, int]:
         """Trips made to each lookup so far, retries included."""
         return {name: trips.made for name, trips in self._trips.items()}
+
+    @property
+    def paid(self) -> dict[str, Fraction]:
+        """What the calls of each lookup that says so were really paid so far, exactly; failed calls included."""
+        return {name: trips.paid for name, trips in self._trips.items() if trips.paid is not None}
 
     @property
     def without_keys(self) -> dict[str, bool]:

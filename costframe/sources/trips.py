@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Collection, Hashable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from costframe.core.checks import needed
-from costframe.core.errors import CostframeError, InquiryError, ParameterError
+from costframe.core.errors import CostframeError, InquiryError, ParameterError, TotalCostError
 from costframe.core.tables.categories import Categories
 from costframe.core.tables.unknown_values import Coverage
 from costframe.sources.code_errors import CodeTrial, describe_code_error, is_code_error
@@ -16,7 +17,7 @@ from costframe.sources.failures import describe_failure, explain
 from costframe.sources.lookup import Lookup
 from costframe.sources.readings import Reader
 from costframe.sources.rounds import Outcome
-from costframe.sources.source import KeyRefusedError, TripError, Wanted, may_pass
+from costframe.sources.source import KeyRefusedError, PricedSource, Receipts, Reply, TripError, Wanted, may_pass
 from costframe.sources.time_limits import TimeLimits
 
 Wants = Mapping[Hashable, tuple[str, ...]]
@@ -34,6 +35,7 @@ class Trips:
         self.name, self.lookup, self.made = name, lookup, 0
         self.keys_with_row, self.keys_without_row = 0, 0
         self.failure: str | None = None  # the last one, of a connection or for a key
+        self.paid = Fraction(0) if isinstance(lookup.source, PricedSource) else None
         self._reader, self._limits, self._code = Reader(lookup), TimeLimits(), CodeTrial()
         self._retrying = needed("tenacity", "retries") if lookup.policy.retries else None  # a while: before any row
 
@@ -116,7 +118,9 @@ class Trips:
         if end <= (now := clock()):
             self._fail(wants, outcomes, "the deadline passed", is_paid=False)
             return {}, 0.0
-        replies = await self._replies(wants, min(timeout, end - now))
+        receipts: Receipts = {}
+        replies = await self._replies(wants, min(timeout, end - now), receipts)
+        self._note_paid(receipts, outcomes)
         if (why := self._code.judge(replies)) is not None:
             self._fail(wants, outcomes, why)
             for key, names in wants.items():
@@ -132,6 +136,10 @@ class Trips:
                 self.failure = self._reader.read(reply, names, outcomes[key], categories) or self.failure
                 continue
             why = describe_failure(reply)
+            if isinstance(reply, TotalCostError):
+                outcomes[key].unpaid.update(names)
+                self._fail({key: names}, outcomes, why, is_paid=False)
+                continue
             if isinstance(reply, TripError) and reply.wait > max(longest, 0.0):
                 limit = "the time limit is" if longest == timeout else "the deadline leaves"
                 why += f", but {limit} {max(longest, 0.0):.3g} s"
@@ -140,7 +148,14 @@ class Trips:
             self._fail({key: names}, outcomes, why, is_paid=not isinstance(reply, KeyRefusedError))
         return again, pause
 
-    async def _replies(self, wants: Wants, seconds: float) -> dict[Hashable, Any]:
+    def _note_paid(self, receipts: Receipts, outcomes: Mapping[Any, Outcome]) -> None:
+        """Note what the calls of a trip were really paid, where the source says so."""
+        if self.paid is not None:
+            for key, outcome in outcomes.items():
+                outcome.pay(paid := receipts.get(key, Fraction(0)))
+                self.paid += paid
+
+    async def _replies(self, wants: Wants, seconds: float, receipts: Receipts) -> dict[Hashable, Any]:
         """Make one trip; return each key's reply, or why it failed.
 
         A trip that one key may have spoiled is made again in parts, so that its neighbours have their replies.
@@ -151,7 +166,7 @@ class Trips:
         parts = [wants]
         while parts:
             part = parts.pop()
-            error, is_shared = await self._reply_to(part, end - clock(), replies)
+            error, is_shared = await self._reply_to(part, end - clock(), replies, receipts)
             if error is None:
                 continue
             if is_shared or clock() >= end:
@@ -167,12 +182,12 @@ class Trips:
         return replies
 
     async def _reply_to(
-        self, wants: Wants, seconds: float, replies: dict[Hashable, Any]
+        self, wants: Wants, seconds: float, replies: dict[Hashable, Any], receipts: Receipts
     ) -> tuple[InquiryError | None, bool]:
         """Make one trip, and add its replies; return why it failed, and whether that is so whatever is asked for."""
         self.made += 1
         try:
-            raw = await self._limits.run(self.lookup.source.fetch(self._places(wants)), seconds)
+            raw = await self._limits.run(self._fetch(wants, receipts), seconds)
             if not isinstance(raw, Mapping):
                 return TripError(f"expected a mapping of keys, got {type(raw).__name__}"), True
             replies |= {key: raw.get(key) for key in wants}
@@ -183,6 +198,10 @@ class Trips:
             error.__cause__ = None if error is raised else raised  # which tells errors of code from failures that pass
             return error, failure.is_shared
         return None, False
+
+    async def _fetch(self, wants: Wants, receipts: Receipts) -> Reply:
+        source, places = self.lookup.source, self._places(wants)
+        return await (source.fetch_paid(places, receipts) if isinstance(source, PricedSource) else source.fetch(places))
 
     def _places(self, wants: Wants) -> Wanted:
         fields, places = self.lookup.features, dict[tuple[str, ...], tuple[str, ...]]()  # many rows want the same

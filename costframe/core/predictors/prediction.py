@@ -37,6 +37,9 @@ class Prediction:
         Features that a source was asked for and that did not come, or came late, at some time.
     label : class label, or None
         Class of the row, as from an estimator's `predict`; None if the model knows no classes.
+    paid : float or None
+        What sources were really paid for the row, rounded up, beside `cost`, which is by the price list: failed calls
+        are in it, answers that a source has kept are not. None if no source says what it is paid; see `PaidCall`.
     """
 
     value: float | F8
@@ -48,11 +51,12 @@ class Prediction:
     failed_cost: float = 0.0
     failures: tuple[str, ...] = ()
     label: Any = None
+    paid: float | None = None
 
     def __repr__(self) -> str:
         """Name value, cost, and why and when it ended, in one line."""
         bought = f"{format_count(len(self.acquired), 'feature')} in {format_count(self.rounds, 'round')}"
         label = () if self.label is None else (shown(self.label),)
-        return brief(
-            self, *label, f"{np.round(self.value, 6)}", f"cost {self.cost:g}", bought, f"exit {self.exit}", self.reason
-        )
+        value, cost = f"{np.round(self.value, 6)}", f"cost {self.cost:g}"
+        paid = () if self.paid is None else (f"paid {self.paid:g}",)
+        return brief(self, *label, value, cost, *paid, bought, f"exit {self.exit}", self.reason)
