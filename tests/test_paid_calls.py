@@ -136,7 +136,7 @@ def test_money_adds_up_whatever_calls_cost_and_fail(calls, limit, workers, failu
         function, lambda key, _: calls[key][0], max_price=30, total_cost=limit, workers=workers, failures=failures
     )
     receipts = {}
-    replies = asyncio.run(call.fetch_paid({key: ("p",) for key in range(len(calls))}, receipts)) if calls else {}
+    replies = asyncio.run(call.fetch_paid(dict.fromkeys(range(len(calls)), ("p",)), receipts)) if calls else {}
     assert call.total.paid == sum(really) == sum(receipts.values())
     refused = [key for key, reply in replies.items() if isinstance(reply, TotalCostError)]
     assert len(refused) + len(really) == len(calls)
@@ -279,8 +279,7 @@ def test_files_of_other_functions_and_of_none_are_refused(tmp_path):
     with pytest.raises(DataError, match="line 1: expected a paid call"):
         PaidCall(Service(), 1, answers=tmp_path / "a")
     two = [sources(PaidCall(Service(), 1, answers=tmp_path / "b")) for _ in range(2)]
-    with two[0], pytest.raises(ParameterError, match="is open in another source"):
-        two[0].open()
+    with two[0].open(), pytest.raises(ParameterError, match="is open in another source"):
         two[1].open()
 
 
@@ -301,6 +300,15 @@ def test_a_log_says_what_was_paid_and_replays(tmp_path):
         ends = dict(cf.predict_stream(tree(), given, KEYS, observe=log))
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()[1:]]
     assert {line["key"]: line["paid"] for line in lines} == {key: end.paid for key, end in ends.items()}
+    assert audit(tmp_path / "log", tree(), COSTS).agrees
+
+
+@pytest.mark.parametrize("function", [Service(), lambda key: key + 1], ids=["limited", "wrong"])
+def test_a_log_of_rows_that_no_policy_helps_replays(tmp_path, function):
+    given = sources(PaidCall(function, tokens, max_price=4, total_cost=9), Policy(on_failure="without"))
+    with given, InquiryLog(tmp_path / "log") as log:
+        ends = dict(cf.predict_stream(tree(), given, KEYS, observe=log))
+    assert any(isinstance(end, SourceError) for end in ends.values())
     assert audit(tmp_path / "log", tree(), COSTS).agrees
 
 

@@ -115,7 +115,9 @@ def digest_prices(costs: CostModel) -> str:
 
 def _make_record(key: Any, row: LiveRow, end: Prediction | Exception) -> dict[str, Any]:
     rounds = [
-        {"values": outcome.values} | {name: part for name in ("failed", "lost") if (part := getattr(outcome, name))}
+        {"values": outcome.values}
+        | {name: part for name in ("failed", "lost") if (part := getattr(outcome, name))}
+        | {name: sorted(part) for name in ("broken", "unpaid") if (part := getattr(outcome, name))}
         for outcome in row.trail
     ]
     record: dict[str, Any] = {"row": row.number, "key": key, "rounds": rounds}

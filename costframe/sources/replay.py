@@ -114,7 +114,9 @@ def _replay(line: dict[str, Any], row: LiveRow) -> str | None:
 
 def _read_outcome(record: dict[str, Any]) -> Outcome:
     values = {str(name): math.nan if value is None else float(value) for name, value in record["values"].items()}
-    return Outcome(values, dict(record.get("failed", {})), tuple(map(tuple, record.get("lost", []))))
+    broken, unpaid = (set(record.get(name, ())) for name in ("broken", "unpaid"))
+    lost = tuple(map(tuple, record.get("lost", [])))
+    return Outcome(values, dict(record.get("failed", {})), lost, broken, unpaid)
 
 
 def _compare_end(line: dict[str, Any], end: Prediction) -> str | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from attrs import evolve, field, frozen
+from numpy.typing import ArrayLike
 
 from costframe.core.arrays import B1, F8, I8
+from costframe.core.cost.row_prices import reprice
 from costframe.core.cost.totals import Charges, Totals
 from costframe.core.display import html_table
 from costframe.core.errors import ParameterError, brief, format_count
@@ -151,6 +153,23 @@ class CostReport:
     def bill(self) -> F8:
         """What each row costs with its error, float64 (rows,)."""
         return self.per_row + self._known_errors()
+
+    def at_row_prices(self, prices: Mapping[str, ArrayLike]) -> F8:
+        """Return what each row costs if the price of some features differs by row, float64 (rows,).
+
+        A model decides by the constant prices of its `CostModel`, and acquires the same.
+
+        Parameters
+        ----------
+        prices : mapping of str to array-like (rows,)
+            By feature, in place of its constant price: for example tokens of the row times the price of one.
+
+        Raises
+        ------
+        ParameterError
+            If a name is a resource or no feature, a price is not finite or below 0, or with soft routing.
+        """
+        return reprice(self.per_row, self.acquired, self.totals.prices, prices)
 
     @property
     def mean_errors(self) -> float:
