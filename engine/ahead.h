@@ -53,6 +53,9 @@ class Lookahead {
         return list(found.data());
     }
 
+    // Look only for some of the features, as bits, where they fit a word.
+    void want(u64 features) { known_ = static_cast<i64>(~features); }
+
     i64 n_words() const { return n_words_; }
 
     // Set `needed` to the features with a bit; return their number.

@@ -1,5 +1,6 @@
 // The C interface for trees of stages: their layout, prices of rows of a table, and single rows step by step.
 #include "ahead.h"
+#include "asked.h"
 #include "bounds.h"
 #include "capped.h"
 #include "certain.h"
@@ -103,6 +104,22 @@ EXPORT i64 lay_out_bounds(const Model* model, i64* test_first, i64* test, i64 te
 EXPORT i64 step_row(const Plainly* way, u64* state, const double* supplied) {
     return step(supplied, [&] {
         return PlainRow{StepRow(*way->model, state, way->prices->split.data(), way->prices->spends != 0)};
+    });
+}
+
+EXPORT i64 ask_rows(const double* X, i64 n, i64 d, const u64* begin, i64 size, const Model* model,
+                    const StepPrices* prices, i32* asked) {
+    return with_memory([&]() -> i64 {
+        std::vector<u64> own(size);
+        PlainRow row{StepRow(*model, own.data(), prices->split.data(), prices->spends != 0)};
+        return ask_by_steps({{X, n, d}, span(begin, size), {asked, n, model->n_used()}}, own, row);
+    });
+}
+
+EXPORT i64 ask_rows_of_trees(const double* X, i64 n, i64 d, const u64* begin, i64 size, const Model* model,
+                             const i32* leaves, i64 T, i32* asked) {
+    return with_memory([&] {
+        OneStage(*model, {{X, n, d}, span(begin, size), {asked, n, model->n_used()}}, {leaves, n, T}).ask();
     });
 }
 

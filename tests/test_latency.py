@@ -1,5 +1,7 @@
 """Times beside prices: the latency of rows, and prices in time."""
 
+import asyncio
+import selectors
 from pathlib import Path
 
 import numpy as np
@@ -9,22 +11,38 @@ from hypothesis import strategies as st
 from live_cases import COSTS, NAMES, Plain, sources, table, tree
 
 import costframe as cf
+from costframe import Answer, StageTree, WeakLearnerBank
+from costframe.core.cost.asked_rounds import AskedRounds
+from costframe.core.cost.latency import latencies
+from costframe.core.predictors.replay import replay_rounds
 from costframe.errors import SourceError
-from costframe.plugin import CostModelError, ParameterError
-from costframe.sources import Lookup, Sources, TableSource, measure
+from costframe.plugin import CostModelError, ParameterError, TreeTable
+from costframe.sources import Lookup, Sources, TableSource, measure, predict_one_async, predict_stream_async
+from costframe.testing import strategies
 
 FRAME, TREE = table(), tree()
 
 
 def naive_latency(costs, rounds):
-    """Simulate fetches: each ends its own time after all that it needs; a round ends with its last fetch."""
+    """Simulate fetches: each ends its own time after all that it needs; a round ends with its last fetch.
+
+    What stays, once it is there, is not gone to again; other resources take their round time in further rounds.
+    """
     prices, there, total = {each.name: each for each in (*costs.features, *costs.resources)}, set(), 0.0
 
+    def takes(name):
+        price = prices[name]
+        again = name in there and price.round_time is not None
+        return price.round_time if again else price.time
+
+    def goes_to(name):
+        return [need for need in prices[name].needs if need not in there or prices[need].round_time != 0.0]
+
     def ends(name):
-        return prices[name].time + max((ends(need) for need in prices[name].needs if need not in there), default=0.0)
+        return takes(name) + max(map(ends, goes_to(name)), default=0.0)
 
     def needed(name):
-        return {name}.union(*(needed(need) for need in prices[name].needs))
+        return set(prices[name].needs).union(*(needed(need) for need in prices[name].needs))
 
     for names in rounds:
         trips = {tuple(sorted(prices[name].needs)) for name in names}
@@ -33,43 +51,102 @@ def naive_latency(costs, rounds):
     return total
 
 
+def rounds_of(model, row, costs, **terms):
+    """Return the features of each round of an inquiry."""
+    inquiry, rounds = model.inquire(costs, **terms), []
+    while inquiry.needs:
+        rounds.append(inquiry.needs)
+        inquiry.supply({name: row[model.feature_names.index(name)] for name in inquiry.needs})
+    return rounds
+
+
 def test_rounds_follow_one_another_and_fetches_of_one_round_run_side_by_side():
     report = TREE.cost(FRAME[list(NAMES)], COSTS, latency=True)
     for i, row in enumerate(FRAME[list(NAMES)].to_numpy()):
-        inquiry, rounds = TREE.inquire(COSTS), []
-        while inquiry.needs:
-            rounds.append(inquiry.needs)
-            inquiry.supply(dict(zip(inquiry.needs, row[[NAMES.index(name) for name in inquiry.needs]], strict=True)))
-        assert report.latency[i] == pytest.approx(naive_latency(COSTS, rounds))
+        assert report.latency[i] == pytest.approx(naive_latency(COSTS, rounds_of(TREE, row, COSTS)))
     assert set(report.latency) == {2.0, 2.0 + 10 + 20 + 5, 2.0 + 10 + 20 + 5 + 30}
     assert report.latency_quantiles((0.0, 1.0)).tolist() == [2.0, 67.0]
 
 
-@given(st.data())
-def test_the_clock_agrees_with_its_naive_twin(data):
-    times = st.floats(0, 100)
-    resources = {
-        f"r{r}": {
+@st.composite
+def timed_costs(draw, names):
+    times, resources = st.integers(0, 100).map(float), {}
+    for r in range(draw(st.integers(0, 4))):
+        further = draw(st.sampled_from([None, 0.0, 7.0]))
+        resources[f"r{r}"] = {
             "cost": 1.0,
-            "time": data.draw(times),
-            "needs": [f"r{q}" for q in range(r) if data.draw(st.booleans())],
-        }
-        for r in range(4)
-    }
+            "time": draw(times),
+            "needs": [name for name in resources if draw(st.booleans())],
+        } | ({} if further is None else {"round_time": further})
     features = {
-        f"f{f}": {"cost": 1.0, "time": data.draw(times), "needs": [r for r in resources if data.draw(st.booleans())]}
-        for f in range(4)
+        name: {"cost": 1.0, "time": draw(times), "needs": [r for r in resources if draw(st.booleans())]}
+        for name in names
     }
-    costs = cf.CostModel.of({"features": features, "resources": resources, "trip_time": data.draw(times)})
-    order = data.draw(st.permutations(list(features)))
-    cut = data.draw(st.integers(1, 4))
-    rounds = [part for part in (order[:cut], order[cut:]) if part]
-    from costframe.core.cost.latency import Clock
+    return cf.CostModel.of({"features": features, "resources": resources, "trip_time": draw(times) + 1.0})
 
-    clock = Clock(costs)
-    for names in rounds:
-        clock.add_round(names)
-    assert clock.time == pytest.approx(naive_latency(costs, rounds))
+
+@given(st.data())
+def test_latencies_of_rounds_agree_with_their_naive_twin(data):
+    names = tuple(f"f{f}" for f in range(4))
+    costs = data.draw(timed_costs(names))
+    asked = data.draw(st.lists(st.integers(0, 3), min_size=4, max_size=4))
+    numbers = {number: at + 1 for at, number in enumerate(sorted(set(asked) - {0}))}
+    rounds = np.array([[numbers.get(number, 0) for number in asked]], np.int32)
+    by_round = [[f for f, at in zip(names, rounds[0], strict=True) if at == k + 1] for k in range(len(numbers))]
+    found = latencies(AskedRounds(np.arange(4), rounds), costs, names)
+    assert found.tolist() == [pytest.approx(naive_latency(costs, by_round))]
+
+
+@st.composite
+def models(draw):
+    names = draw(strategies.feature_names())
+    if draw(st.booleans()):
+        return draw(strategies.planned_predictors(names)), draw(strategies.rows(len(names)))
+    return draw(strategies.stage_trees(draw(strategies.banks(names)))), draw(strategies.rows(len(names)))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")
+@given(models(), st.data())
+def test_rows_of_tables_ask_in_the_rounds_of_their_inquiries(case, data):
+    model, X = case
+    costs = data.draw(timed_costs(model.feature_names))
+    asked = {"acquisition": data.draw(st.sampled_from(["path", "learner"]))}
+    asked["max_cost"] = data.draw(st.none() | st.sampled_from([0.0, 2.0, 1e6]))
+    asked["unavailable"] = data.draw(st.just(()) | st.sets(st.sampled_from(model.feature_names)))
+    report = model.cost(X, costs, rounds=True, latency=True, **asked)
+    rounds = [rounds_of(model, row.tolist(), costs, **asked) for row in X]
+    assert report.rounds.tolist() == list(map(len, rounds))
+    assert report.latency == pytest.approx([naive_latency(costs, each) for each in rounds])
+
+
+def drawn_tree(rng, n_features, n_splits=9):
+    """A tree of random splits."""
+    feature, threshold, missing_left, left, right, leaves = [-1], [0.0], [False], [-1], [-1], [0]
+    for _ in range(n_splits):
+        node = leaves.pop(rng.integers(len(leaves)))
+        feature[node], threshold[node] = int(rng.integers(n_features)), float(rng.normal())
+        missing_left[node], left[node], right[node] = bool(rng.integers(2)), len(feature), len(feature) + 1
+        leaves += [len(feature), len(feature) + 1]
+        for values, empty in ((feature, -1), (threshold, 0.0), (missing_left, False), (left, -1), (right, -1)):
+            values += [empty, empty]
+    return TreeTable.single(feature, threshold, missing_left, left, right, rng.normal(size=(len(feature), 1)))
+
+
+@given(st.integers(0, 1 << 30), st.sampled_from([3, 30, 70]))
+def test_boosted_trees_ask_in_the_rounds_of_their_inquiries(seed, n_features):
+    """Of more features than a word has bits too, with rows that miss values."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, n_features))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    names = tuple(f"f{f}" for f in range(n_features))
+    bank = WeakLearnerBank.from_trees(TreeTable.concatenate([drawn_tree(rng, n_features) for _ in range(12)]), names)
+    model = StageTree(bank, [Answer(range(12), np.ones((12, 1)), [0.0])])
+    terms = model.row_terms()
+    asked, replayed = model.asked_rounds(X, terms), replay_rounds(model, X, terms)
+    rounds = np.zeros((2, *X.shape), int)
+    rounds[0][:, asked.columns], rounds[1][:, replayed.columns] = asked.rounds, replayed.rounds
+    assert np.array_equal(*rounds)
+    assert n_features == 3 or rounds.max() > 1
 
 
 def test_times_are_kept_in_files_and_models(tmp_path):
@@ -123,6 +200,104 @@ def test_commands_tell_latencies_of_many_rows_from_some(run, monkeypatch):
     assert f"95 % of the rows within {p95:.4g} ms" in Path("m.html").read_text()
     monkeypatch.setattr("costframe.cli.cost.MOST_TIMED", 20)
     assert "(of 15 evenly spaced rows)" in run("cost", "m", "t.csv").stdout
+
+
+# --- the clock of drivers --------------------------------------------------------------------------------------------
+
+
+class SimulatedTime(selectors.DefaultSelector):
+    """A selector that skips the time that an event loop would wait."""
+
+    def __init__(self):
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout=None):
+        self.now += timeout or 0.0
+        return super().select(0)
+
+
+def run_simulated(task):
+    """Return what a coroutine of the loop's clock returns, without its waits."""
+    time = SimulatedTime()
+    loop = asyncio.SelectorEventLoop(time)
+    loop.time = lambda: time.now
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(task(loop.time))
+
+
+class Service(Plain):
+    """A source whose trips take milliseconds, and so does each place; some keep what they made for a key."""
+
+    def __init__(self, frame, trip, own, *, keeps=False):
+        super().__init__(frame)
+        self.trip, self.own, self.keeps, self.made = trip, own, keeps, set()
+
+    async def answer(self, wanted):
+        ready = self.keeps and wanted.keys() <= self.made
+        self.made |= wanted.keys()
+        slowest = max(self.own[place] for places in wanted.values() for place in places)
+        await asyncio.sleep((self.trip * (not ready) + slowest) / 1000)
+        return self.values(wanted)
+
+
+def three_rounds():
+    """A chain of trees and columns that goes to the blood's service twice."""
+    bank = WeakLearnerBank.columns(NAMES)
+    one = [[1.0]]
+    stages = (
+        cf.Route([1], one, 0.0, 0.0, 1.0, 2, 1),
+        Answer([1], one, [0.0]),
+        cf.Route([0, 3], [[1.0], [1.0]], 0.0, 0.0, 1.0, 3, 4),
+        Answer([0], one, [0.0]),
+        Answer([2], one, [0.0]),
+    )
+    return StageTree(bank, stages)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_predicted_latencies_are_what_drivers_wait(keeps):
+    stays = {"round_time": 0.0} if keeps else {}
+    own = {"age": 2.0, "chol": 5.0, "pulse": 7.0, "scan": 30.0}
+    served = {"blood": ("chol", "pulse"), "rest": ("age", "scan")}
+    costs = cf.CostModel.of(
+        {
+            "features": {f: {"cost": 1.0, "time": own[f], "needs": [of]} for of in served for f in served[of]},
+            "resources": {
+                "blood": {"cost": 3.0, "time": 40.0} | stays,
+                "rest": {"cost": 0.0, "time": 10.0},
+            },
+        }
+    )
+    model, X = three_rounds(), FRAME[list(NAMES)]
+    report = model.cost(X, costs, rounds=True, latency=True)
+    assert set(report.rounds) == {1, 2, 3}
+    blood, rest = Service(FRAME, 40.0, own, keeps=keeps), Service(FRAME, 10.0, own)
+    lookups = {"blood": Lookup(blood, served["blood"]), "rest": Lookup(rest, served["rest"])}
+
+    async def wait_for_each(clock):
+        waited = []
+        async with Sources(lookups) as both:
+            for key in FRAME["key"]:
+                begun = clock()
+                await predict_one_async(model, both, costs, key=key)
+                waited.append(1000 * (clock() - begun))
+        return waited
+
+    assert run_simulated(wait_for_each) == pytest.approx(report.latency)
+    blood.made.clear()
+
+    async def wait_in_streams(clock):
+        begun, waited = clock(), {}
+        async with Sources(lookups) as both:
+            async for key, end in predict_stream_async(model, both, FRAME["key"][:1], costs):
+                waited[key] = 1000 * (clock() - begun)
+                assert end.rounds == report.rounds[0]
+        return waited
+
+    assert run_simulated(wait_in_streams) == {"k0": pytest.approx(report.latency[0])}
+    twice = 40.0 + 5.0 + 30.0 + 10.0 + (0.0 if keeps else 40.0) + 7.0
+    assert report.latency.max() == pytest.approx(twice)
 
 
 class Timed(Plain):

@@ -24,7 +24,7 @@ from costframe.report.payments import paid_table
 from costframe.training.console import Output, output
 from costframe.training.library_scores import LibraryScore
 
-MOST_TIMED = 20_000  # rows, which latencies step through one by one
+MOST_TIMED = 20_000  # rows, which some models step through one by one
 
 
 def cost(

@@ -86,6 +86,8 @@ from costframe.engine.walks import Goal as Goal
 from costframe.engine.walks import PaidSets as PaidSets
 from costframe.engine.walks import Plan as Plan
 from costframe.engine.walks import StepPrices as StepPrices
+from costframe.engine.walks import ask_rows as ask_rows
+from costframe.engine.walks import ask_rows_of_trees as ask_rows_of_trees
 from costframe.engine.walks import carry_rows as carry_rows
 from costframe.engine.walks import run_certain_rows as run_certain_rows
 from costframe.engine.walks import step_capped_row as step_capped_row

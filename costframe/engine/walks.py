@@ -9,6 +9,15 @@ walk_row = bind_step("walk_row(model: Model)", Model, walks=True)  # returns sco
 StepPrices = struct("StepPrices(split: f8[U?], spends: i8)")
 step_row = bind_step("step_row(model: Model, prices: StepPrices)", Model, StepPrices)
 
+# Rounds of rows of a table: engine/asked.h
+ask_rows = bind(
+    "ask_rows(X: f8[n,d], begin: u8[s], model: Model, prices: StepPrices, asked: >i4[n,U]) -> code", Model, StepPrices
+)
+ask_rows_of_trees = bind(
+    "ask_rows_of_trees(X: f8[n,d], begin: u8[s], model: Model, leaves: i4[n,T], asked: >i4[n,U]) -> code",
+    Model,
+)
+
 # Rows on their way through a plan: engine/plan.h
 ADD_SETS, CALL_OPAQUES = constants("add_sets", "call_opaques")  # of `carry_rows`
 Plan = struct("Plan(sets: u8[m,W], width: i8, stop: i8[m,3], model: i8[models,s])")

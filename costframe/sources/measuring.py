@@ -29,9 +29,10 @@ def measure(
     """Time real fetches, and write the times into prices.
 
     Every feature is fetched alone for every key, again and again. What the first fetch for a key takes beyond further
-    ones is shared by the features of a lookup, and becomes the time of the resource with the lookup's name; what
-    further ones take is the feature's own. The work of this process for a trip is apart, as `trip_time`. All are
-    medians. A fetch is timed as `predict_one` waits for it; opening connections is not.
+    ones is shared by the features of a lookup, and becomes the time of the resource with the lookup's name, whose round
+    time is zero; what further ones take, with the way of each trip, is the feature's own. The work of this process for
+    a trip is apart, as `trip_time`. All are medians. A fetch is timed as `predict_one` waits for it; opening
+    connections is not.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ class _Times:
             "features": {
                 name: {"cost": alone[name], "time": alone[name], "needs": [of]} for name, of in served.items()
             },
-            "resources": {name: {"cost": time, "time": time} for name, time in shared.items()},
+            "resources": {name: {"cost": time, "time": time, "round_time": 0.0} for name, time in shared.items()},
         })  # fmt: skip
 
     def written_into(self, prices: CostModel, served: Mapping[str, str]) -> CostModel:
@@ -107,8 +108,15 @@ class _Times:
             more = () if (of := served[price.name]) in known else (of,)
             return evolve(price, time=self.alone[price.name], needs=(*price.needs, *more))
 
-        resources = [evolve(price, time=self.shared.get(price.name, price.time)) for price in prices.resources]
-        resources += [ResourcePrice(name, 0.0, time=time) for name, time in self.shared.items() if name not in known]
+        resources = [
+            evolve(price, time=self.shared[price.name], round_time=0.0) if price.name in self.shared else price
+            for price in prices.resources
+        ]
+        resources += [
+            ResourcePrice(name, 0.0, time=time, round_time=0.0)
+            for name, time in self.shared.items()
+            if name not in known
+        ]
         features = tuple(map(with_time, prices.features))
         return evolve(prices, features=features, resources=tuple(resources), trip_time=self.trip)
 

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from costframe.core.arrays import F8
 from costframe.core.checks import check_choice, check_flag, check_number
+from costframe.core.cost.asked_rounds import AskedRounds
+from costframe.core.cost.latency import latencies
 from costframe.core.cost.report import CostReport
 from costframe.core.cost.totals import Charges
 from costframe.core.cost.untested import complete_copies
@@ -50,8 +52,8 @@ class Priced(Protocol):
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows."""
 
-    def replay(self, X: F8, terms: Terms) -> list[tuple[int, float]]:
-        """Return the trips to the sources of each row, and its milliseconds."""
+    def asked_rounds(self, X: F8, terms: Terms) -> AskedRounds:
+        """Return the rounds in which rows ask for features."""
 
 
 @frozen(repr=False)
@@ -129,9 +131,10 @@ class ExpectedCost:
         sample_weight : float64 (rows,), optional
             Means are weighted by it; a weight of two is a row given twice.
         rounds : bool
-            Whether to count each row's trips to the sources (hard routing only; a stage tree is replayed, slowly).
+            Whether to count each row's rounds of trips to the sources (hard routing only).
         latency : bool
-            Whether to tell each row's latency (hard routing only; every row is replayed, slowly).
+            Whether to tell how long each row waits for its sources (hard routing only). What the engine cannot
+            follow in tables, such as rows under limits, opaque learners and pipelines, is replayed row by row, slowly.
         made : bool (rows, d), data frame of bool, or True, optional
             Which cells were asked for, in place of what prices say by `absent`; True says that all were. Of rows that
             lack a test the report is that of completed copies, in which it is made (`CostReport.copies`).
@@ -209,9 +212,11 @@ class _Asked:
             charges = evolve(charges, acquired=acquired, rounds=None)
         counted, times = charges.rounds if self.rounds else None, None
         if self.latency or (self.rounds and counted is None):
-            ends = predictor.replay(rows, terms)
-            counted = np.array([trips for trips, _ in ends], np.int64) if self.rounds else None
-            times = np.array([time for _, time in ends]) if self.latency else None
+            asked = predictor.asked_rounds(rows, terms)
+            if too:
+                asked = asked.with_first([card.column[name] for name in too])
+            counted = asked.count() if self.rounds else None
+            times = latencies(asked, terms.costs, card.feature_names) if self.latency else None
         report = CostReport.of(terms.prices, charges, weight, counted, times)
         if self.y is None:
             return report

@@ -1,49 +1,51 @@
-"""Latency of rows: fetches of one round run side by side, rounds follow one another."""
+"""Latency of rows: trips of one round run side by side, rounds follow one another, and each waits for its trips."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import numpy as np
 
+from costframe.core.arrays import B1, F8
+from costframe.core.cost.asked_rounds import AskedRounds
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.visits import Visit, Visits
 
-__all__ = ["Clock"]
 
-
-class Clock:
-    """The time of one row's fetches, in milliseconds.
+def latencies(asked: AskedRounds, costs: CostModel, names: tuple[str, ...]) -> F8:
+    """Return the milliseconds that each row waits for its sources: float64 (n,).
 
     A round takes as long as its slowest fetch, and the trip time of each of its trips. A fetch takes its own time after
-    the slowest of the resources that it needs; a resource that is there takes no time.
+    the slowest of the resources that it needs. A resource takes its time in the first round that goes to it, and its
+    round time in each further one; see `Visits`.
+
+    Parameters
+    ----------
+    asked : AskedRounds
+    costs : CostModel
+        With times.
+    names : tuple of str (d,)
+        The model's columns.
     """
+    needs = costs.select(names).direct_needs.restrict(asked.columns)
+    own = {price.name: price.time for price in costs.features}
+    time = np.array([own[names[f]] for f in asked.columns.tolist()], np.float64)
+    visits = Visits(needs, np.array([price.stays for price in costs.resources], np.bool_))
+    first = np.array([price.time for price in costs.resources], np.float64)
+    again = np.array([price.further_time for price in costs.resources], np.float64)
+    waited = np.zeros(len(asked.rounds))
+    for visit in visits.rounds(asked.rounds):
+        waited[visit.rows] += costs.trip_time * visit.trips.sum(axis=1)
+        ready = _ready(visits, visit, np.where(visit.before, again, first))
+        slowest = visits.by_group(np.where(visit.asked, time, 0.0), np.maximum)
+        for g, group in enumerate(visits.groups):
+            slowest[:, g] += ready[:, list(group)].max(axis=1, initial=0.0)
+        waited[visit.rows] += np.where(visit.trips, slowest, 0.0).max(axis=1, initial=0.0)
+    return waited
 
-    def __init__(self, costs: CostModel) -> None:
-        self._features = {price.name: price for price in costs.features}
-        self._resources = {price.name: price for price in costs.resources}
-        self._trip_time = costs.trip_time
-        self._ready: set[str] = set()
-        self.time = 0.0
 
-    def add_round(self, features: Iterable[str]) -> None:
-        """Add a round that fetches some features."""
-        ready: dict[str, float] = {}
-        features = list(features)
-        self.time += self._trip_time * len({frozenset(self._features[name].needs) for name in features})
-        waits = [self._wait(self._features[name].needs, ready) + self._features[name].time for name in features]
-        self.time += max(waits, default=0.0)
-        self._ready |= ready.keys()
-
-    def _wait(self, needs: Iterable[str], ready: dict[str, float]) -> float:
-        """Return when all of some resources are ready; `ready` holds those that are on their way."""
-        pending = list(needs)
-        while pending:
-            name = pending[-1]
-            further = [need for need in self._resources[name].needs if need not in ready and need not in self._ready]
-            if name in ready or name in self._ready:
-                pending.pop()
-            elif further:
-                pending += further
-            else:
-                pending.pop()
-                resource = self._resources[name]
-                ready[name] = resource.time + max((ready.get(need, 0.0) for need in resource.needs), default=0.0)
-        return max((ready.get(name, 0.0) for name in needs), default=0.0)
+def _ready(visits: Visits, visit: Visit, time: F8 | B1) -> F8:
+    """Return when each resource of a round is ready, given the time of each, (n, R): float64 (n, R)."""
+    ready = np.zeros(visit.visited.shape)
+    for r in visits.order:
+        begins = ready[:, list(visits.further[r])].max(axis=1, initial=0.0)
+        ready[:, r] = np.where(visit.visited[:, r], begins + time[:, r], 0.0)
+    return ready

@@ -79,7 +79,7 @@ class CostReport:
         Rows answered early because of limits, or because they were certain (see
         `costframe.certain`); None without either.
     latency : float64 (rows,), or None
-        Milliseconds that each row waits for its sources, if requested: the sum over rounds of the slowest fetch.
+        Milliseconds that each row waits for its sources, if requested: the sum over rounds of the slowest trip.
     errors : float64 (rows,), or None
         Cost of each row's error; None without labels.
     copies : tuple of CostReport

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice, check_number
+from costframe.core.cost.asked_rounds import AskedRounds
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import StageError, format_count
 from costframe.core.gains import Gains, gains_of_answers
@@ -24,7 +25,14 @@ from costframe.core.learners.thresholds import Cuts, cuts_of
 from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.planned_reasons import planned_grounds
 from costframe.core.predictors.planned_terms import PlanTerms
-from costframe.core.predictors.planned_walk import PlannedRows, PlannedWalker, PlannedWay, planned_charges, walk_table
+from costframe.core.predictors.planned_walk import (
+    PlannedRows,
+    PlannedWalker,
+    PlannedWay,
+    planned_charges,
+    planned_rounds,
+    walk_table,
+)
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import Ends
@@ -203,6 +211,12 @@ class PlannedPredictor(Predictor):
         """Charge rows; see `Predictor.charges`."""
         terms.check_hard("a plan has no thresholds to soften; use routing='hard'")
         return planned_charges(self.walk(X, terms), self.plan_terms(terms), weight, self.linked)
+
+    def asked_rounds(self, X: F8, terms: Terms) -> AskedRounds:
+        """Return the rounds in which rows ask for features; see `Predictor.asked_rounds`."""
+        if terms.known:
+            return super().asked_rounds(X, terms)
+        return planned_rounds(self.layout, self.walk(X, terms), self.plan_terms(terms))
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the stops where rows end; see `Predictor.gains`."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from operator import or_
 from struct import pack, unpack_from
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.arrays import F8, I8
+from costframe.core.cost.asked_rounds import AskedRounds
 from costframe.core.cost.totals import Charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.machine import over_chunks
@@ -23,7 +25,7 @@ from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.stages import Answer
 from costframe.core.stages.stops import PlanLayout
 
-_listed = lru_cache(1024)(lambda features: tuple(members(features)))
+_listed = functools.lru_cache(1024)(lambda features: tuple(members(features)))
 _NONE, _NO_OPAQUE, _NO_WAYS = np.empty(0), np.empty((0, 0)), np.empty((0, 0), np.int32)
 MOST_STEPS = 1024  # sets of paid items whose steps are kept
 
@@ -226,6 +228,24 @@ def planned_charges(
         _charge(part, terms, weight[end - len(part.exits) : end], linked(part))
         for part, end in zip(parts, ends, strict=True)
     ])  # fmt: skip
+
+
+def planned_rounds(plan: PlanLayout, parts: Sequence[PlannedRows], terms: PlanTerms) -> AskedRounds:
+    """Return the rounds in which rows ask for features, after their walk through a plan: as each comes to a stop."""
+    columns = np.array([*members(functools.reduce(or_, plan.sets))], np.int64)
+    place = {f: at for at, f in enumerate(columns.tolist())}
+    ways, way = np.unique(np.concatenate([part.to for part in parts]), axis=0, return_inverse=True)
+    rounds = np.zeros((len(ways), len(columns)), np.int32)
+    for asked, to in zip(rounds, ways.tolist(), strict=True):
+        have, missing, stop, number = as_set(terms.first_missing), as_set(terms.first_features), 0, 1
+        while True:
+            asked[[place[f] for f in members(missing)]] = number
+            number, have = number + bool(missing), have | missing
+            if to[stop] in {stop, -1}:
+                break
+            stop = to[stop]
+            missing = plan.sets[stop] & ~have
+    return AskedRounds(columns, rounds[way.ravel()])
 
 
 def _charge(part: PlannedRows, terms: PlanTerms, weight: F8, predictions: F8) -> Charges:

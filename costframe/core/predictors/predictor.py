@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import F8
 from costframe.core.cost.asked import tell_apart
+from costframe.core.cost.asked_rounds import AskedRounds
 from costframe.core.cost.expected import ExpectedCost
 from costframe.core.cost.report import CostReport
 from costframe.core.cost.totals import Charges
@@ -364,8 +365,8 @@ class Predictor(Digested):
         """Return what is asked of rows, kept where many rows ask alike; see `inquire`."""
         return self._kept.terms(self.terms, costs, acquisition, known, max_cost, unavailable, tradeoff, n_jobs)
 
-    def replay(self, X: F8, terms: Terms) -> list[tuple[int, float]]:
-        """Predict rows, float64 (rows, d), one by one; return the rounds and milliseconds of each."""
+    def asked_rounds(self, X: F8, terms: Terms) -> AskedRounds:
+        """Return the rounds in which rows, float64 (rows, d), ask for features. By default each row is an inquiry."""
         return replay_rounds(self, X, terms)
 
     @cached_property
@@ -464,6 +465,10 @@ class AnnotatedPredictor(Predictor):
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`."""
         return self.inner.charges(X, weight, terms)
+
+    def asked_rounds(self, X: F8, terms: Terms) -> AskedRounds:
+        """Return the rounds in which rows ask for features; see `Predictor.asked_rounds`."""
+        return self.inner.asked_rounds(X, terms)
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns; see `Predictor.gains`."""

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import evolve
 
 from costframe.core.arrays import F8
+from costframe.core.cost.asked_rounds import AskedRounds
 from costframe.core.cost.expected import stack_values
-from costframe.core.cost.latency import Clock
 from costframe.core.cost.totals import Charges
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.walker import Walked
@@ -22,23 +22,25 @@ def inquiry_of(predictor: Walked, terms: Terms) -> Inquiry:
     return Inquiry(predictor, terms, predictor.begin(terms))
 
 
-def replay(inquiry: Inquiry, row: F8, column: dict[str, int], clock: Clock | None = None) -> Inquiry:
-    """Supply an inquiry with the values of a row, float64 (d,), to its end; the clock counts its time."""
+def replay(inquiry: Inquiry, row: F8, column: dict[str, int]) -> Inquiry:
+    """Supply an inquiry with the values of a row, float64 (d,), to its end."""
     while needs := inquiry.needs:
         inquiry.supply({name: float(row[column[name]]) for name in needs})
-        if clock is not None:
-            clock.add_round(needs)
     return inquiry
 
 
-def replay_rounds(predictor: Walked, X: F8, terms: Terms) -> list[tuple[int, float]]:
-    """Return the trips to the sources of each row, float64 (rows, d), and its milliseconds."""
-    ends = []
-    for row in X:
-        clock = Clock(terms.costs)
-        inquiry = Inquiry.on(terms, predictor)
-        ends.append((replay(inquiry, row, predictor.card.column, clock).answer.rounds, clock.time))
-    return ends
+def replay_rounds(predictor: Walked, X: F8, terms: Terms) -> AskedRounds:
+    """Return the rounds in which rows, float64 (rows, d), ask for features, from an inquiry of each."""
+    column = predictor.card.column
+    rounds = np.zeros(X.shape, np.int32)
+    for row, asked in zip(X, rounds, strict=True):
+        inquiry, number = inquiry_of(predictor, terms), 1
+        while needs := inquiry.needs:
+            asked[[column[name] for name in needs]] = number
+            inquiry.supply({name: float(row[column[name]]) for name in needs})
+            number += 1
+    used = np.flatnonzero(rounds.any(axis=0))
+    return AskedRounds(used, rounds[:, used])
 
 
 def ends_by_steps(predictor: Walked, X: F8, terms: Terms) -> Ends:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import F8, I8
 from costframe.core.caps import walk_under_limits
+from costframe.core.cost.asked_rounds import AskedRounds
 from costframe.core.cost.charges import charge_tree
 from costframe.core.cost.totals import Charges
 from costframe.core.errors import StageError, format_count, shown
@@ -25,6 +26,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import LIMITS
 from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.ask_rows import ask_rows
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
 from costframe.core.stages.links import log_odds, squeeze
@@ -201,6 +203,13 @@ class StageTree(StageModel, Predictor):
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows with the engine; see `Predictor.charges`."""
         return charge_tree(self, X, weight, terms)
+
+    def asked_rounds(self, X: F8, terms: Terms) -> AskedRounds:
+        """Return the rounds in which rows ask for features; see `Predictor.asked_rounds`."""
+        prices, limits, asked = terms.prices, terms.limits, None
+        if not terms.known and (limits is None or self.cannot_bind(limits, prices)):
+            asked = ask_rows(self, prices, X, by_path=terms.by_path, n_jobs=terms.n_jobs)
+        return super().asked_rounds(X, terms) if asked is None else AskedRounds(self.layout.used, asked)
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns; see `Predictor.gains`."""

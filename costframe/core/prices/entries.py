@@ -83,7 +83,11 @@ class ResourcePrice:
     needs : tuple of str
         Other resources that must be there first.
     time : float
-        Milliseconds that it takes, after the resources that it needs are there.
+        Milliseconds that it takes, after the resources that it needs are there, in the first round that goes to it.
+    round_time : float or None
+        Milliseconds that it takes in each further round with a feature that needs it; None stands for `time`, as of a
+        service that every trip waits for. Zero is a resource that stays once it is there, like a sample: further rounds
+        go neither to it nor to what only it needs.
     absent : {"answer", "not made"}, optional
         What empty cells of all features that need it are, unless they say it themselves. If it is "not made", a row in
         which they all are empty has not had the resource; else an empty one is its answer. None is as for a feature.
@@ -94,9 +98,20 @@ class ResourcePrice:
     needs: tuple[str, ...] = ()
     time: float = 0.0
     absent: str | None = None
+    round_time: float | None = None
 
     def __attrs_post_init__(self) -> None:
-        _check_entry(self, "resources", "cost", "time")
+        _check_entry(self, "resources", "cost", "time", *(() if self.round_time is None else ("round_time",)))
+
+    @property
+    def further_time(self) -> float:
+        """Milliseconds that it takes in each further round."""
+        return self.time if self.round_time is None else self.round_time
+
+    @property
+    def stays(self) -> bool:
+        """Whether it stays once it is there, so that no further round goes to it."""
+        return self.round_time == 0.0
 
 
 def _check_entry(price: FeaturePrice | ResourcePrice, table: str, *keys: str) -> None:

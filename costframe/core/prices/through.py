@@ -64,7 +64,7 @@ def price_through(
         name: made for made, name in alone.items()
     }
     needed = [_renamed(resource, resource.name, names) for resource in resources]
-    raw_prices = [ResourcePrice(name, (p := prices[name]).cost, p.needs, p.time, p.absent) for name in shared]
+    raw_prices = [ResourcePrice(name, (p := prices[name]).cost, p.needs, p.time, p.absent, 0.0) for name in shared]
     needed += [_renamed(price, price.name, names) for price in raw_prices]
     priced = []
     for made, sources in made_from.items():
