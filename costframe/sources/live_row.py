@@ -54,7 +54,7 @@ class LiveRow:
     @property
     def cost(self) -> float:
         """Cost of what came so far, and of what was evaluated."""
-        return self.terms.ledger.total(self._bought(()), self._inquiry.evaluated)
+        return self.terms.ledger.total(self._bought(()), self._inquiry.evaluated + self._paid_for_rounds())
 
     @property
     def failed_cost(self) -> float:
@@ -164,13 +164,18 @@ class LiveRow:
             return
         self._without = self._without.union(without)
         bought = self._bought(self._missing)
-        spent = self.terms.ledger.total(bought)
+        spent = self.terms.ledger.total(bought, self._paid_for_rounds())
         self._inquiry = self.terms.begin_again(self._all_known(bought), spent, sorted(self._without))
 
     def _bought(self, missing: Collection[str]) -> list[int]:
         """Return what came and was not paid for before, and these values taken as missing, as columns."""
         came = [name for name in self._values if name not in self._missing or name in missing]
         return [f for f in map(self.terms.columns.__getitem__, came) if f not in self.terms.ledger.features]
+
+    def _paid_for_rounds(self) -> Fraction:
+        """Return the price of going again to resources, in rounds of which something came."""
+        columns = self.terms.columns
+        return self.terms.ledger.rounds([columns[name] for name in outcome.values] for outcome in self.trail)
 
     def _all_known(self, bought: list[int]) -> dict[str, Any]:
         """Return what needs no money any more: values at hand, and names paid for without them."""

@@ -14,6 +14,7 @@ from costframe.core.checks import check_choice, check_flag, check_number
 from costframe.core.cost.asked_rounds import AskedRounds
 from costframe.core.cost.latency import latencies
 from costframe.core.cost.report import CostReport
+from costframe.core.cost.round_charges import charge_rounds
 from costframe.core.cost.totals import Charges
 from costframe.core.cost.untested import complete_copies
 from costframe.core.errors import CostModelError, DataError, ParameterError, brief, shown
@@ -211,10 +212,12 @@ class _Asked:
             acquired[:, [name in too for name in card.feature_names]] = 1
             charges = evolve(charges, acquired=acquired, rounds=None)
         counted, times = charges.rounds if self.rounds else None, None
-        if self.latency or (self.rounds and counted is None):
+        if self.latency or terms.prices.has_rounds or (self.rounds and counted is None):
             asked = predictor.asked_rounds(rows, terms)
             if too:
                 asked = asked.with_first([card.column[name] for name in too])
+            if terms.prices.has_rounds:
+                charges = charge_rounds(charges, asked, terms.prices, weight)
             counted = asked.count() if self.rounds else None
             times = latencies(asked, terms.costs, card.feature_names) if self.latency else None
         report = CostReport.of(terms.prices, charges, weight, counted, times)

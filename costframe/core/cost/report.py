@@ -276,7 +276,9 @@ class CostReport:
         prices, total = totals.prices, totals.total_weight
         total = total if total > 0 else math.inf  # evaluate() keeps sums finite
         features = prices.cost * totals.feature_weight / total
-        resources = prices.resource_cost * totals.resource_weight / total
+        resources = (
+            prices.resource_cost * totals.resource_weight + prices.resource_round * totals.round_weight
+        ) / total
         return cls(
             mean=from_digits(totals.cost) / total,
             fixed=float((1.0 - totals.none_acquired) @ prices.once) if prices.once.any() else 0.0,

@@ -31,6 +31,7 @@ class Charges:
     rounds: I8 | None = None  # (rows,): trips to the sources; None where a replay must count them
     per_row: F8 | None = None  # (rows,): all of it, rounded up; None: the sum of the parts
     places: I8 | None = None  # (rows,): numbers of classes that predictions do not tell; see `Ends`
+    round_weight: F8 | None = None  # (R,): weight of the further rounds that go to each resource; None: they are free
 
     @classmethod
     def join(cls, parts: Sequence[Charges], acquired: B1 | F8 | None = None) -> Charges:
@@ -69,6 +70,7 @@ class Totals:
     feature_weight: F8  # (d,): of the rows that acquired each feature
     resource_weight: F8  # (R,)
     stage_weight: F8  # (stages,)
+    round_weight: F8  # (R,): of further rounds to each resource
     # exact sums, (digits,): of the costs of errors, of the bills, and of their squares
     errors: I8
     bill: I8
@@ -93,6 +95,7 @@ class Totals:
             charges.feature_weight,
             charges.resource_weight,
             charges.stage_weight,
+            np.zeros(len(prices.resource_cost)) if charges.round_weight is None else charges.round_weight,
             add(None),
             add(None),
             add(None),
@@ -125,7 +128,9 @@ def _equal(arrays: PriceArrays, other: PriceArrays) -> bool:
     if arrays is other:
         return True
     same = (arrays.names, arrays.resource_names, arrays.unit) == (other.names, other.resource_names, other.unit)
-    pairs = ((getattr(arrays, name), getattr(other, name)) for name in ("cost", "once", "resource_cost"))
+    pairs = (
+        (getattr(arrays, name), getattr(other, name)) for name in ("cost", "once", "resource_cost", "resource_round")
+    )
     return same and all(np.array_equal(a, b) for a, b in pairs)
 
 

@@ -30,7 +30,7 @@ from costframe.core.predictors.inquiry_state import (
 )
 from costframe.core.predictors.prediction import Prediction
 from costframe.core.predictors.reasons import Why
-from costframe.core.predictors.rounds_before import bought_in, rest_of
+from costframe.core.predictors.rounds_before import bought_in, bought_rounds, rest_of
 from costframe.core.predictors.walker import DecidingWalker, Walked, Walker
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import REASONS, UNAVAILABLE
@@ -223,7 +223,8 @@ class Inquiry:
     @property
     def cost(self) -> float:
         """Cost of the row so far."""
-        return self.ledger.total(self._acquired, self.walker.evaluated)
+        rounds = bought_rounds(self._asked, self._given)
+        return self.ledger.total(self._acquired, self.walker.evaluated + rounds)
 
     @property
     def evaluated(self) -> Fraction:

@@ -79,7 +79,7 @@ def last_choice(walker: PlannedWalker, known_values: Mapping[int, float]) -> Cho
         choice = Choice.at(plan, terms, stop, paid, why, row)
         if choice.to == stop:
             break
-        stop, paid, why = choice.to, paid | terms.prices.bundles[choice.to], choice.why
+        stop, paid, why = choice.to, terms.prices.after(paid, choice.to), choice.why
     return choice
 
 

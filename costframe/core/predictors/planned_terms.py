@@ -74,7 +74,7 @@ class PlanTerms:
 
 
 class PaidSets:
-    """Sets of items that rows have paid for, in the order in which stops and rows come to them."""
+    """What rows have paid for, items and rounds, in the order in which stops and rows come to it; see `StopPrices`."""
 
     def __init__(self, terms: PlanTerms, first: Iterable[int]) -> None:
         self._terms, self.sets, self._place = terms, list[int](), dict[int, int]()
@@ -84,11 +84,13 @@ class PaidSets:
         self.packed = self._pack()
 
     def _pack(self) -> engine.Record:
-        terms, bundles, total = self._terms, self._terms.prices.bundles, self._terms.prices.total
-        can_pay = np.ones((len(self.sets), len(bundles)), np.bool_)
+        terms, prices = self._terms, self._terms.prices
+        can_pay = np.ones((len(self.sets), len(prices.bundles)), np.bool_)
         if terms.cap < np.inf:
-            owed = ([(had | each) & ~terms.known for each in bundles] for had in self.sets)
-            can_pay[:] = [[total(items) <= terms.cap for items in each] for each in owed]
+            owed = (
+                [prices.after(had, stop) & ~terms.known for stop in range(len(prices.bundles))] for had in self.sets
+            )
+            can_pay[:] = [[prices.total(paid) <= terms.cap for paid in each] for each in owed]
         with np.errstate(over="ignore", invalid="ignore"):
             price = terms.tradeoff * np.stack([terms.prices.to_stops(had) for had in self.sets])
         return engine.PaidSets(np.array(self._after, np.int64), price, can_pay, terms.reachable, terms.planned)
@@ -112,7 +114,7 @@ class PaidSets:
         way = places[rows, Place.PAID] * len(bundles) + places[rows, Place.STOP]
         for each in np.unique(way).tolist():
             place, j = divmod(each, len(bundles))
-            self._after[place][j] = self.place_of(self.sets[place] | bundles[j])
+            self._after[place][j] = self.place_of(self._terms.prices.after(self.sets[place], j))
         places[rows, Place.PAID] = np.array(self._after, np.int64).ravel()[way]
         places[rows, Place.ROUNDS] += 1
         self.packed = self._pack()

@@ -153,7 +153,7 @@ def _carry(way: PlannedWay, row: bytes, paid: int, have: int, supplied: bytes | 
     while True:
         row, asks = way.step(paid)(row, supplied)
         if asks == engine.ADD_SETS:  # of this row
-            paid |= way.terms.prices.bundles[unpack_from("q", row)[0]]
+            paid = way.terms.prices.after(paid, unpack_from("q", row)[0])
         state = PlannedState.of(way.plan, row, paid, have)
         if asks == engine.CALL_OPAQUES:
             values = np.frombuffer(row, np.float64, way.width, 8 * way.n_place)[None]
@@ -250,10 +250,10 @@ def planned_rounds(plan: PlanLayout, parts: Sequence[PlannedRows], terms: PlanTe
 
 def _charge(part: PlannedRows, terms: PlanTerms, weight: F8, predictions: F8) -> Charges:
     d = len(terms.prices.prices.cost)
-    bought = np.zeros((len(part.paid), terms.prices.prices.n_items))
+    bought, every = np.zeros((len(part.paid), terms.prices.prices.n_items)), (1 << terms.prices.prices.n_items) - 1
     for account, items in enumerate(part.paid):
-        bought[account, list(members(items))] = True
-    cost = np.array([terms.prices.total(items) for items in part.paid])
+        bought[account, list(members(items & every))] = True
+    cost = np.array([terms.prices.total(items & every) for items in part.paid])  # evaluators add that of rounds
     of_account = np.bincount(part.account, weights=weight, minlength=len(part.paid)) @ bought
     return Charges(
         acquired=bought[part.account, :d] > 0,

@@ -78,10 +78,12 @@ def replay_charges(predictor: Walked, X: F8, weight: F8, terms: Terms) -> Charge
     acquired, cut = np.zeros((len(X), len(column)), np.bool_), np.zeros(len(X), np.bool_)
     cost, values = np.zeros(len(X)), []
     for i, row in enumerate(X):
-        end = replay(inquiry_of(predictor, terms), row, column).answer
+        inquiry = replay(inquiry_of(predictor, terms), row, column)
+        end = inquiry.answer
+        bought = [column[name] for name in end.acquired]
         cut[i] = end.reason != "complete"
-        acquired[i, [column[name] for name in end.acquired]] = True
-        cost[i] = end.cost
+        acquired[i, bought] = True
+        cost[i] = terms.ledger.total(bought, inquiry.evaluated)  # evaluators add what further rounds cost
         values.append(end.value)
     resources = prices.direct_needs.of_rows(acquired)
     return Charges(

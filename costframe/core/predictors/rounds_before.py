@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from costframe.core.predictors.inquiry_state import Round
+from costframe.core.prices.price_arrays import ZERO
 from costframe.core.terms.terms import Terms
 
 
@@ -14,8 +16,16 @@ def bought_in(terms: Terms, rounds: Sequence[Round]) -> tuple[int, ...]:
     return tuple(f for f in columns if f not in terms.ledger.features)
 
 
+def bought_rounds(terms: Terms, rounds: Sequence[Round]) -> Fraction:
+    """Return what a row paid for going again to resources in some rounds."""
+    if not terms.prices.has_rounds:
+        return ZERO
+    return terms.ledger.rounds([terms.card.column[name] for name in names] for names, _ in rounds)
+
+
 def rest_of(terms: Terms, rounds: Sequence[Round]) -> Terms:
     """Return what is asked of a row after rounds whose values it knows and has paid for, at the prices of terms."""
     values = {name: value for names, numbers in rounds for name, value in zip(names, numbers, strict=True)}
     known = terms.known if isinstance(terms.known, Mapping) else dict.fromkeys(terms.known)
-    return terms.left({**known, **values}, terms.ledger.total(bought_in(terms, rounds)), ())
+    spent = terms.ledger.total(bought_in(terms, rounds), bought_rounds(terms, rounds))
+    return terms.left({**known, **values}, spent, ())

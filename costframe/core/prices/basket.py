@@ -20,6 +20,14 @@ def price_exactly(exact: ExactPrices, needs: Needs, features: Collection[int], p
     return sum(map(exact.cost.__getitem__, features)) + sum(map(exact.resource_cost.__getitem__, resources))
 
 
+def price_round(exact: ExactPrices, prices: PriceArrays, features: Collection[int], paid: Collection[int]) -> int:
+    """Return the price of going again, in a round for features, to resources paid before, in whole units of `exact`."""
+    if not (prices.has_rounds and paid):
+        return 0
+    again = prices.direct_needs.visited(features, paid, prices.resource_stays).intersection(paid)
+    return sum(map(exact.resource_round.__getitem__, again))
+
+
 @frozen(eq=False, slots=False)
 class SetPrices:
     """Prices of sets: each feature with its share of once-prices, and each resource once.

@@ -299,7 +299,8 @@ class CostModel:
         """Price time: a cost model whose unit is milliseconds, to train or choose a model that answers soon.
 
         Every price becomes its time plus `per_cost` times its cost, so that a model can weigh both. Fetches of one
-        round run side by side; the sum of their times is an upper bound on a row's latency, without `trip_time`.
+        round run side by side; the sum of their times is an upper bound on a row's latency, without `trip_time` and
+        without further rounds, which are priced only where a resource has a `round_time` or a price of rounds.
 
         Parameters
         ----------
@@ -319,6 +320,8 @@ class CostModel:
             further = {"once": worth * price.once} if isinstance(price, FeaturePrice) else {}
             if further and price.split is not None:
                 further["split"] = worth * price.split
+            if isinstance(price, ResourcePrice):
+                further["round"] = (price.round_time or 0.0) + worth * price.round
             return attrs.evolve(price, cost=price.time + worth * price.cost, **further)
 
         return CostModel(
@@ -379,4 +382,6 @@ def _select_prices(model: CostModel, names: tuple[str, ...]) -> PriceArrays:
         learner=model.learner,
         reuse=model.reuse,
         unit=model.unit,
+        resource_round=np.array([resource.round for resource in model.resources], dtype=np.float64),
+        resource_stays=np.array([resource.stays for resource in model.resources], dtype=np.bool_),
     )

@@ -87,7 +87,9 @@ class ResourcePrice:
     round_time : float or None
         Milliseconds that it takes in each further round with a feature that needs it; None stands for `time`, as of a
         service that every trip waits for. Zero is a resource that stays once it is there, like a sample: further rounds
-        go neither to it nor to what only it needs.
+        go neither to it nor to what only it needs, unless `round` is a price.
+    round : float
+        Paid per row for each further round that acquires a feature which needs the resource: a further visit, or day.
     absent : {"answer", "not made"}, optional
         What empty cells of all features that need it are, unless they say it themselves. If it is "not made", a row in
         which they all are empty has not had the resource; else an empty one is its answer. None is as for a feature.
@@ -99,9 +101,10 @@ class ResourcePrice:
     time: float = 0.0
     absent: str | None = None
     round_time: float | None = None
+    round: float = 0.0
 
     def __attrs_post_init__(self) -> None:
-        _check_entry(self, "resources", "cost", "time", *(() if self.round_time is None else ("round_time",)))
+        _check_entry(self, "resources", "cost", "time", "round", *(() if self.round_time is None else ("round_time",)))
 
     @property
     def further_time(self) -> float:
@@ -111,7 +114,7 @@ class ResourcePrice:
     @property
     def stays(self) -> bool:
         """Whether it stays once it is there, so that no further round goes to it."""
-        return self.round_time == 0.0
+        return self.round_time == 0.0 and self.round == 0.0
 
 
 def _check_entry(price: FeaturePrice | ResourcePrice, table: str, *keys: str) -> None:

@@ -67,19 +67,22 @@ class ExactPrices:
     learner: int  # of a unit of e_t
     split: int  # of a unit of comparisons; see `PriceArrays.comparisons`
     reuse: int  # of a further use
+    resource_round: list[int]  # (R,): of a further round
 
     @classmethod
     def of(
         cls, cost: F8, resource_cost: F8, learner: Fraction, split: Fraction,
-        reuse: float,
+        reuse: float, resource_round: F8,
     ) -> ExactPrices:  # fmt: skip
         """Find the unit of prices."""
-        costs, resources = ([exact(price) for price in prices.tolist()] for prices in (cost, resource_cost))
+        costs, resources, rounds = (
+            [exact(price) for price in prices.tolist()] for prices in (cost, resource_cost, resource_round)
+        )
         others = [learner, split, exact(reuse)]
-        bottom = math.lcm(*(price.denominator for price in (*costs, *resources, *others)))
+        bottom = math.lcm(*(price.denominator for price in (*costs, *resources, *others, *rounds)))
         per_unit = next(ten for ten in (10**digits for digits in count()) if ten % bottom == 0)
-        whole = [[int(price * per_unit) for price in prices] for prices in (costs, resources, others)]
-        return cls(per_unit, whole[0], whole[1], *whole[2])
+        whole = [[int(price * per_unit) for price in prices] for prices in (costs, resources, others, rounds)]
+        return cls(per_unit, whole[0], whole[1], *whole[2], whole[3])
 
     def money(self, units: int) -> float:
         """Return a sum in money, rounded up."""

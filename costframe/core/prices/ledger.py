@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from fractions import Fraction
 
-from costframe.core.prices.basket import price_exactly
+from costframe.core.prices.basket import price_exactly, price_round
 from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.prices.price_arrays import ZERO, PriceArrays
 
@@ -16,10 +16,10 @@ _MOST_TOTALS = 256  # that are kept
 class Ledger:
     """Prices for a row, and what it had paid for before: columns and resources."""
 
-    __slots__ = ("_exact", "_needs", "_totals", "features", "resources")
+    __slots__ = ("_exact", "_needs", "_prices", "_totals", "features", "resources")
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
-        self._exact, self._needs = prices.exact(), prices.direct_needs
+        self._prices, self._exact, self._needs = prices, prices.exact(), prices.direct_needs
         self.features, self.resources = _NOTHING, _NOTHING
         self._totals: dict[tuple[int, ...], tuple[int, float]] = {}  # as rows buy the same again: in units, in money
         if known:
@@ -39,12 +39,27 @@ class Ledger:
         return self.resources | self._needs.of_features(bought, self.resources)
 
     def quote(self, features: Iterable[int], bought: Iterable[int] = ()) -> float:
-        """Return the price of buying features after others; those already paid for cost nothing."""
-        fresh = sorted(set(features) - self.features - set(bought))
-        return self._exact.money(price_exactly(self._exact, self._needs, fresh, self.resources_paid(bought)))
+        """Return the price of buying features after others, in one round; those already paid for cost nothing."""
+        fresh, paid = sorted(set(features) - self.features - set(bought)), self.resources_paid(bought)
+        again = price_round(self._exact, self._prices, fresh, paid)
+        return self._exact.money(price_exactly(self._exact, self._needs, fresh, paid) + again)
+
+    def rounds(self, rounds: Iterable[Iterable[int]]) -> Fraction:
+        """Return the price of going again to resources, given the features asked for in each round."""
+        if not self._prices.has_rounds:
+            return ZERO
+        units, bought = 0, list[int]()
+        for asked in rounds:
+            fresh = sorted(set(asked) - self.features - set(bought))
+            units += price_round(self._exact, self._prices, fresh, self.resources_paid(bought))
+            bought += fresh
+        return Fraction(units, self._exact.per_unit)
 
     def total(self, bought: Collection[int], evaluated: Fraction = ZERO) -> float:
-        """Return the cost of features bought, none paid for before, and of what was evaluated, rounded up."""
+        """Return the cost of features bought, none paid for before, and of what was evaluated, rounded up.
+
+        What is paid for further rounds is a part of `evaluated`; see `rounds`.
+        """
         key = tuple(bought)
         if (total := self._totals.get(key)) is None:
             units = price_exactly(self._exact, self._needs, bought, self.resources)

@@ -83,6 +83,17 @@ class Needs:
         """Return a resource and all that it needs, without those `paid`."""
         return self._reach([resource], paid)
 
+    def visited(self, columns: Iterable[int], there: Collection[int], stays: B1) -> set[int]:
+        """Return the resources that a round for features goes to; those `there` that stay spare it what they need."""
+        needs, further = self._lists
+        waiting, gone = [r for f in columns for r in needs[f]], set[int]()
+        while waiting:
+            r = waiting.pop()
+            if r not in gone and not (r in there and stays[r]):
+                gone.add(r)
+                waiting += further[r]
+        return gone
+
     @cached_property
     def _lists(self) -> list[list[tuple[int, ...]]]:
         """What each feature, and each resource, needs directly."""

@@ -39,6 +39,10 @@ class PriceArrays:
         Per evaluation of a weak learner with e_t = 1, and per further use of an acquired feature.
     unit : str
         Unit of all prices.
+    resource_round : ndarray of float64, shape (R,)
+        Per row and further round that goes to the resource.
+    resource_stays : ndarray of bool, shape (R,)
+        Whether no further round goes to the resource; see `ResourcePrice`.
     """
 
     names: tuple[str, ...]
@@ -51,10 +55,17 @@ class PriceArrays:
     learner: float
     reuse: float
     unit: str
+    resource_round: F8
+    resource_stays: B1
 
     def __attrs_post_init__(self) -> None:
-        for array in (self.cost, self.once, self.split, self.resource_cost):
+        for array in (self.cost, self.once, self.split, self.resource_cost, self.resource_round, self.resource_stays):
             array.setflags(write=False)
+
+    @cached_property
+    def has_rounds(self) -> bool:
+        """Whether further rounds to a resource cost anything."""
+        return bool(self.resource_round.any())
 
     @property
     def n_items(self) -> int:
@@ -98,7 +109,7 @@ class PriceArrays:
         key = weight_unit.as_integer_ratio()  # a Fraction takes long to hash
         if key not in self._exact:
             learner, split = exact(self.learner) * weight_unit, self.comparisons[0] if self.split.any() else ZERO
-            prices = ExactPrices.of(self.cost, self.resource_cost, learner, split, self.reuse)
+            prices = ExactPrices.of(self.cost, self.resource_cost, learner, split, self.reuse, self.resource_round)
             self._exact[key] = prices
         return self._exact[key]
 

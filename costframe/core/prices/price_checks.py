@@ -53,6 +53,7 @@ def check_sum(
 ) -> None:
     """Refuse prices whose sum exceeds the largest float, and name the largest one; `settings` are those of no entry."""
     parts = [[*settings.values()], [resource.cost for resource in resources]]
+    parts += [[len(features) * resource.round for resource in resources]]  # a round has a feature of its own
     parts += [[getattr(f, key) or 0.0 for f in features] for key in ("cost", "once", "split")]
     try:
         math.fsum(chain(*parts))
@@ -60,6 +61,6 @@ def check_sum(
         amounts: list[tuple[tuple[str, ...], float]] = [((key,), price) for key, price in settings.items()]
         for key in ("cost", "once", "split"):
             amounts += [(("features", f.name, key), getattr(f, key) or 0.0) for f in features]
-        amounts += [(("resources", resource.name, "cost"), resource.cost) for resource in resources]
+        amounts += [(("resources", r.name, key), getattr(r, key)) for r in resources for key in ("cost", "round")]
         where, amount = max(amounts, key=lambda entry: entry[1])
         raise entry_error(where, "prices with a finite sum", amount) from error

@@ -81,6 +81,13 @@ class Visits:
             yield Visit(rows, asked, trips, visited, before[rows])
             before[rows] |= visited
 
+    def count_again(self, rounds: NDArray[np.int32]) -> I8:
+        """Return how often rows, int32 (n, F), go to each resource again, after their first time: int64 (n, R)."""
+        again = np.zeros((len(rounds), len(self.stays)), np.int64)
+        for visit in self.rounds(rounds):
+            again[visit.rows] += visit.visited & visit.before
+        return again
+
     def by_group(self, values: B1 | F8, over: np.ufunc) -> F8 | B1:
         """Reduce the values of features, (n, F), to those of sets of needs, (n, G)."""
         if not self.groups:

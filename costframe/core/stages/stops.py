@@ -18,6 +18,7 @@ from costframe.core.errors import CostModelError, StageError, brief, format_coun
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.learners.tree_table import OPAQUE
+from costframe.core.prices.basket import price_round
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.layout import StageLayout, lay_out
 from costframe.core.stages.run_stages import StageRunner, predict_rows
@@ -169,15 +170,31 @@ class StopPrices:
         self.bundles = tuple(self.items(members(features)) for features in sets)
         self.total = lru_cache(4096)(self._total)
         self.to_stops = lru_cache(4096)(self._to_stops)
+        self.rounds_to = lru_cache(4096)(self._rounds_to)
 
     def items(self, features: Iterable[int]) -> int:
         """Return the items of features, given as columns: themselves and all resources that they need."""
         columns = list(features)
         return as_set(columns) | as_set(self.prices.direct_needs.of_features(columns)) << len(self.prices.cost)
 
-    def _total(self, items: int) -> float:
-        """Return the price of a set of items for one row."""
-        return self._exact.money(sum([self._amounts[i] for i in members(items)]))
+    def after(self, paid: int, stop: int) -> int:
+        """Return what a row has paid for once it went on to a stop: items, and above these units for rounds."""
+        return (paid | self.bundles[stop]) + (self.rounds_to(paid)[stop] << self.prices.n_items)
+
+    def _total(self, paid: int) -> float:
+        """Return the price of items, and of further rounds, for one row; see `after`."""
+        rounds, items = divmod(paid, 1 << self.prices.n_items)
+        return self._exact.money(rounds + sum([self._amounts[i] for i in members(items)]))
+
+    def _rounds_to(self, paid: int) -> tuple[int, ...]:
+        """Return the price of going again to resources on the way to each stop, in whole units."""
+        if not self.prices.has_rounds:
+            return (0,) * len(self.bundles)
+        d = len(self.prices.cost)
+        items = paid & (1 << self.prices.n_items) - 1
+        there = frozenset(members(items >> d))
+        fresh = (list(members(bundle & ~items & (1 << d) - 1)) for bundle in self.bundles)
+        return tuple(price_round(self._exact, self.prices, features, there) for features in fresh)
 
     def _to_stops(self, paid: int) -> F8:
         """Return the price of what each stop adds to the items `paid`: float64 (m,).
@@ -185,7 +202,10 @@ class StopPrices:
         It includes a row's share of once-per-batch prices, and is compared with gains.
         """
         further = [bundle & ~paid for bundle in self.bundles]
-        return np.array([math.fsum(self.weighed[i] for i in members(items)) for items in further], np.float64)
+        added = np.array([math.fsum(self.weighed[i] for i in members(items)) for items in further], np.float64)
+        if not self.prices.has_rounds:
+            return added
+        return added + np.array([self._exact.money(units) for units in self.rounds_to(paid)])
 
 
 def read_by(stops: tuple[Stop, ...], bank: WeakLearnerBank, gains_bank: WeakLearnerBank) -> list[int]:

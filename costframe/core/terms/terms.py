@@ -86,6 +86,13 @@ class Terms:
 
     def __attrs_post_init__(self) -> None:
         self.limits, self.ledger  # noqa: B018 - refuse unknown names
+        if self.prices.has_rounds:
+            self.check_hard("rows of a softened routing go all ways, and prices of a further `round` need one way")
+            if self.max_cost is not None and not self.card.plans:
+                raise ParameterError(
+                    "max_cost: only a plan keeps a cap at prices of a further `round`, as it knows its rounds before it "
+                    "pays for them; leave out the cap, or the prices of rounds"
+                )
 
     @classmethod
     def of(cls, card: Card, costs: object = None, *, known: Known = (), **asked: Any) -> Terms:
