@@ -25,7 +25,8 @@ class CountingSource:
     calls : int
         Number of trips.
     paid : Fraction
-        Prices of the features fetched and of the resources they need, each resource once, as people write them.
+        Prices of the features fetched and of the resources they need, each resource once, and those of going to them
+        in further rounds, as people write them.
     """
 
     def __init__(self, values: Mapping[str, float], costs: CostModel) -> None:
@@ -45,12 +46,25 @@ class CountingSource:
     def __call__(self, names: Sequence[str]) -> dict[str, float]:
         """Return the values of features; refuse a feature fetched before, which no inquiry should ask for."""
         self.calls += 1
+        again = self._go_to([self._features[name] for name in names]) & self._paid
+        self.paid += sum((Fraction(str(_entry(self._resources[name], "round", 0.0))) for name in again), Fraction(0))
         for name in names:
             if name in self.fetched:
                 raise AssertionError(f"feature {name!r} was fetched twice")
             self.fetched.append(name)
             self._charge(self._features[name])
         return {name: self._values[name] for name in names}
+
+    def _go_to(self, entries: Iterable[object]) -> set[str]:
+        """Return the resources that a round goes to, all but those that are there and stay."""
+        found = set[str]()
+        for entry in entries:
+            for name in _entry(entry, "needs", ()):
+                price = self._resources[name]
+                stays = _entry(price, "round_time", None) == 0.0 and not _entry(price, "round", 0.0)
+                if not (stays and name in self._paid):
+                    found |= {name} | self._go_to([price])
+        return found
 
     def _charge(self, entry: float | Mapping[str, object]) -> None:
         if not isinstance(entry, dict):
@@ -61,6 +75,11 @@ class CountingSource:
             if name not in self._paid:
                 self._paid.add(name)
                 self._charge(self._resources[name])
+
+
+def _entry(price: object, key: str, default: Any) -> Any:
+    """Return what an entry of a price table says, where a number is a cost."""
+    return price.get(key, default) if isinstance(price, Mapping) else default
 
 
 def inquire(

@@ -48,16 +48,16 @@ class PlanTerms:
         """Make terms from prices, tradeoff and limits; `known` are items paid for."""
         d, begun = len(prices.prices.cost), COMPLETE
         limited, limits = limits is not None, limits or Limits()
-        first, paid = list[int](), known
+        first = list[int]()
         sets = [set(members(bundle & (1 << d) - 1)) for bundle in prices.bundles]
         for f in sorted(sets[0]):
             if f in limits.barred:
                 begun = UNAVAILABLE
-            elif limits.cap < np.inf and prices.total((paid | prices.items([f])) & ~known) > limits.cap:
+            elif limits.cap < np.inf and prices.total(prices.buying(known, [*first, f]) & ~known) > limits.cap:
                 begun = max(begun, CUT)
             else:
                 first.append(f)
-                paid |= prices.items([f])
+        paid = prices.buying(known, first)
         return PlanTerms(
             prices,
             tradeoff,

@@ -56,7 +56,8 @@ def check_sum(
     parts += [[len(features) * resource.round for resource in resources]]  # a round has a feature of its own
     parts += [[getattr(f, key) or 0.0 for f in features] for key in ("cost", "once", "split")]
     try:
-        math.fsum(chain(*parts))
+        if math.isinf(math.fsum(chain(*parts))):
+            raise OverflowError
     except OverflowError as error:
         amounts: list[tuple[tuple[str, ...], float]] = [((key,), price) for key, price in settings.items()]
         for key in ("cost", "once", "split"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -177,6 +177,14 @@ class StopPrices:
         columns = list(features)
         return as_set(columns) | as_set(self.prices.direct_needs.of_features(columns)) << len(self.prices.cost)
 
+    def buying(self, paid: int, features: Collection[int]) -> int:
+        """Return what a row has paid for, see `after`, once it bought features, given as columns, in one round."""
+        d = len(self.prices.cost)
+        fresh = [f for f in features if not paid >> f & 1]
+        there = frozenset(members(paid >> d & (1 << len(self.prices.resource_cost)) - 1))
+        again = price_round(self._exact, self.prices, fresh, there)
+        return (paid | self.items(features)) + (again << self.prices.n_items)
+
     def after(self, paid: int, stop: int) -> int:
         """Return what a row has paid for once it went on to a stop: items, and above these units for rounds."""
         return (paid | self.bundles[stop]) + (self.rounds_to(paid)[stop] << self.prices.n_items)
@@ -191,9 +199,8 @@ class StopPrices:
         if not self.prices.has_rounds:
             return (0,) * len(self.bundles)
         d = len(self.prices.cost)
-        items = paid & (1 << self.prices.n_items) - 1
-        there = frozenset(members(items >> d))
-        fresh = (list(members(bundle & ~items & (1 << d) - 1)) for bundle in self.bundles)
+        there = frozenset(members(paid >> d & (1 << len(self.prices.resource_cost)) - 1))
+        fresh = (list(members(bundle & ~paid & (1 << d) - 1)) for bundle in self.bundles)
         return tuple(price_round(self._exact, self.prices, features, there) for features in fresh)
 
     def _to_stops(self, paid: int) -> F8:

@@ -90,8 +90,8 @@ class Terms:
             self.check_hard("rows of a softened routing go all ways, and prices of a further `round` need one way")
             if self.max_cost is not None and not self.card.plans:
                 raise ParameterError(
-                    "max_cost: only a plan keeps a cap at prices of a further `round`, as it knows its rounds before it "
-                    "pays for them; leave out the cap, or the prices of rounds"
+                    "max_cost: only a plan keeps a cap at prices of a further `round`, as it knows each round before "
+                    "paying; leave out the cap, or the prices of rounds"
                 )
 
     @classmethod
