@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from costframe.plugin import Rows, loss_for
+from costframe.plugin import CostModel, Rows, loss_for
 from costframe.sets import SetArchive, SetPrices
 from costframe.trees import BinMapper, TreeSettings
 from costframe_planner.parts import choose_parts
+
+ARRAYS = CostModel.uniform(["a"]).select(["a"])  # without prices of rounds
 
 
 def archive(X, y, prices):
@@ -18,7 +20,7 @@ def archive(X, y, prices):
 def prices_of(cost, resource_cost=(), needs=None):
     resources = np.array(resource_cost, np.float64)
     needs = np.zeros((len(cost), len(resources)), bool) if needs is None else needs
-    return SetPrices(np.array(cost, np.float64), resources, needs, np.inf)
+    return SetPrices(np.array(cost, np.float64), resources, needs, np.inf, ARRAYS)
 
 
 def test_a_few_fits_reach_sets_of_many_features_also_with_as_many_resources():
@@ -60,7 +62,7 @@ def test_a_search_comes_down_from_everything_at_the_least_prices_and_in_one_shar
 
 def test_prices_of_one_feature_more_or_less_are_differences_and_shares_add_up():
     rng = np.random.default_rng(0)
-    prices = SetPrices(rng.random(6), rng.random(3), rng.random((6, 3)) < 0.4, 1.0)
+    prices = SetPrices(rng.random(6), rng.random(3), rng.random((6, 3)) < 0.4, 1.0, ARRAYS)
     for size in range(7):
         features = frozenset(rng.permutation(6)[:size].tolist())
         more, less = prices.added_prices(features), prices.saved_prices(features)
@@ -76,7 +78,7 @@ def test_prices_of_many_sets_at_once_are_those_of_each_to_the_bit():
     rng = np.random.default_rng(0)
     for d, n_resources in ((3, 0), (60, 20), (300, 40)):
         prices = SetPrices(
-            rng.lognormal(size=d), rng.lognormal(size=n_resources), rng.random((d, n_resources)) < 0.1, 1.0
+            rng.lognormal(size=d), rng.lognormal(size=n_resources), rng.random((d, n_resources)) < 0.1, 1.0, ARRAYS
         )
         members = rng.random((40, d)) < np.linspace(0, 1, 40)[:, np.newaxis]
         assert prices.of_sets(members).tolist() == [prices.of_set(np.flatnonzero(each).tolist()) for each in members]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from costframe.core.errors import CostframeError, CostModelError, StorageError
 from costframe.core.predictors.importances import importances
@@ -19,12 +20,13 @@ from costframe.testing.counting import acquired_names, expect_as_reported, expec
 
 SOME = 20  # rows to step through one by one
 FILLERS = (np.nan, -1e3, 0.0, 1e3)
+ROUNDS = evolve(COSTS, resources=tuple(evolve(resource, round=1.75) for resource in COSTS.resources))
 EVERY_PRICE = priced(split=0.01, learner=0.02, reuse=0.005)
 
 
 @law
 def cost_reported_is_cost_fetched(case: Case) -> None:
-    """The report's cost of a row equals the charges of a counting source during an inquiry."""
+    """The report's cost of a row equals the charges of a counting source during an inquiry, of further rounds too."""
     rows = case.table.fresh[:SOME]
     for tradeoff in (0.0, 0.01):
         estimator = case.fitted(tradeoff)
@@ -37,6 +39,9 @@ def cost_reported_is_cost_fetched(case: Case) -> None:
             expect_as_reported(report, i, *inquire(predictor, row, COSTS), f"row {i}")
         whole = estimator.cost(rows)
         expect(same_bits(whole.per_row, report.per_row), "estimator.cost differs from predictor_.cost")
+        report = predictor.cost(rows, ROUNDS)
+        for i, row in enumerate(rows):
+            expect_as_reported(report, i, *inquire(predictor, row, ROUNDS), f"row {i}, at prices of further rounds")
 
 
 @law
@@ -259,6 +264,10 @@ def each_price_kind_counts_in_training(case: Case) -> None:
         "split": {"features": free, "split": 1e6},
         "learner": {"features": free, "learner": 1e6},
         "reuse": {"features": free, "reuse": 1e6},
+        "round": {
+            "features": {name: {"cost": 0.0, "needs": ["shared"]} for name in COSTS.names},
+            "resources": {"shared": {"cost": 0.0, "round": 1e6}},
+        },
     }
     paid: dict[str, float] = {}  # by all kinds that training ignores
     for word, prices in tables.items():

@@ -62,6 +62,8 @@ class Traits:
     trains_together : bool
         `_train` combines what it takes from rows over `Rows.workers`, so that any number of workers train the model of
         one.
+    prices_rounds : bool
+        Its models count prices of further rounds where they choose what to buy; all others refuse such prices.
     most_classes_saved : int or None
         The most classes for which `cf.save` takes its predictors, 0 for none; None if it takes all.
     """
@@ -72,6 +74,7 @@ class Traits:
     trains_on_validation: bool = field(default=False, validator=instance_of(bool))
     plans_bills: bool = field(default=False, validator=instance_of(bool))
     trains_together: bool = field(default=False, validator=instance_of(bool))
+    prices_rounds: bool = field(default=False, validator=instance_of(bool))
     most_classes_saved: int | None = field(default=None, validator=optional(instance_of(int)))
 
     @classmethod

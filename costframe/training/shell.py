@@ -20,6 +20,7 @@ from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, DataError, ParameterError, PluginError, UntestedWarning, shown
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.categories import coded_features
 from costframe.core.tables.dates import Dates
@@ -225,7 +226,7 @@ class CostAwareEstimator(Predicting):
         costs = CostModel.of(self.costs, self._names(names))
         if self._dates:
             self._columns = self._columns.with_dates(self._dates, self._names(names, costs))
-        prices = costs.select(self._names(names, costs))
+        prices = self._select(costs, self._names(names, costs))
         if names is not None and len(costs.names) > len(names):
             held = set(names)
             unknown = [name for name in costs.names if name not in held and name not in costs.ignore]
@@ -253,6 +254,16 @@ class CostAwareEstimator(Predicting):
         if gaps is not None:
             return leave_out(data, gaps, self._only)
         return data if self._only is None else data.reading_only(self._only)
+
+    def _select(self, costs: CostModel, names: Sequence[str]) -> PriceArrays:
+        """Return the prices of columns; refuse those of further rounds, unless the algorithm counts them."""
+        prices = costs.select(names)
+        if prices.has_rounds and not self.traits.prices_rounds:
+            raise CostModelError(
+                f"round: {type(self).__name__} does not count further rounds in training; train without these prices, "
+                "and give them to `cost` and `inquire` as `costs`, or train a planner"
+            )
+        return prices
 
     def _check_errors(self, costs: CostModel, names: Sequence[str], train: Rows, valid: Rows | None) -> None:
         """Refuse prices of errors that do not fit the task, or the rows."""

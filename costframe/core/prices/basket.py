@@ -39,17 +39,20 @@ class SetPrices:
     needs : bool (d, R)
     n_rows : float
         Rows that share once-prices.
+    arrays : PriceArrays
+        Those that they were made of.
     """
 
     cost: F8
     resource_cost: F8
     needs: B1
     n_rows: float
+    arrays: PriceArrays
 
     @classmethod
     def of(cls, prices: PriceArrays, n_rows: float) -> SetPrices:
         """Make prices of sets, with once-prices shared by `n_rows` rows."""
-        return cls(prices.cost + prices.once / n_rows, prices.resource_cost, prices.needs, n_rows)
+        return cls(prices.cost + prices.once / n_rows, prices.resource_cost, prices.needs, n_rows, prices)
 
     def of_set(self, features: Iterable[int]) -> float:
         """Return the price of features for one row."""
@@ -60,6 +63,13 @@ class SetPrices:
     def of_sets(self, members: B1) -> F8:
         """Return the price of each of many sets, bool (s, d), equal to `of_set`: float64 (s,)."""
         return _sum_chosen(self.cost, members) + _sum_chosen(self.resource_cost, members @ self.needs)
+
+    def of_round(self, features: Collection[int], had: Collection[int]) -> float:
+        """Return the price of going again to resources, in a round that buys features after those had."""
+        arrays, fresh = self.arrays, set(features).difference(had)
+        paid = arrays.direct_needs.of_features(had)
+        again = arrays.direct_needs.visited(fresh, paid, arrays.resource_stays).intersection(paid)
+        return float(arrays.resource_round[sorted(again)].sum())
 
     def added_prices(self, features: Iterable[int]) -> F8:
         """Return the price that each single feature adds to that of `features`: float64 (d,)."""

@@ -53,11 +53,10 @@ def check_sum(
 ) -> None:
     """Refuse prices whose sum exceeds the largest float, and name the largest one; `settings` are those of no entry."""
     parts = [[*settings.values()], [resource.cost for resource in resources]]
-    parts += [[len(features) * resource.round for resource in resources]]  # a round has a feature of its own
+    parts += [[resource.round] * len(features) for resource in resources if resource.round]  # at most a round for each
     parts += [[getattr(f, key) or 0.0 for f in features] for key in ("cost", "once", "split")]
     try:
-        if math.isinf(math.fsum(chain(*parts))):
-            raise OverflowError
+        math.fsum(chain(*parts))
     except OverflowError as error:
         amounts: list[tuple[tuple[str, ...], float]] = [((key,), price) for key, price in settings.items()]
         for key in ("cost", "once", "split"):

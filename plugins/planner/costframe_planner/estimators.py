@@ -38,7 +38,9 @@ _USUAL = TreeSettings(l2_regularization=1.0)
 class _Planner(CostAwareEstimator):
     """Common settings and training of all planners."""
 
-    traits: ClassVar = Traits(takes_categories=True, searches_sets=True, trains_on_validation=True, plans_bills=True)
+    traits: ClassVar = Traits(
+        takes_categories=True, searches_sets=True, trains_on_validation=True, plans_bills=True, prices_rounds=True
+    )
     _rounds: ClassVar = 300
 
     costs: Any = None

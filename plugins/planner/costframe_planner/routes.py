@@ -39,6 +39,9 @@ class Routes:
             have = self._bought(fresh)
             either = (have[:, np.newaxis] | self._members).reshape(-1, have.shape[1])
             further = self.prices.of_sets(either).reshape(len(fresh), -1) - self.prices.of_sets(have)[:, np.newaxis]
+            if self.prices.arrays.has_rounds:
+                had = [self._features(visit) for visit in fresh.tolist()]
+                further = further + [[self.prices.of_round(new, before) for new in self.sets] for before in had]
             self._steps.update(zip(fresh.tolist(), further, strict=True))
         return np.stack([self._steps[visit] for visit in visited.tolist()])
 
@@ -50,7 +53,19 @@ class Routes:
     def cost(self, visited: I8) -> F8:
         """Return the price that each row has paid: float64 (n,)."""
         every, place = np.unique(visited, return_inverse=True)
-        return self.prices.of_sets(self._bought(every))[place]
+        paid = self.prices.of_sets(self._bought(every))
+        if self.prices.arrays.has_rounds:
+            paid = paid + [self._rounds(visit) for visit in every.tolist()]
+        return paid[place]
+
+    def _features(self, visited: int) -> frozenset[int]:
+        """Return the features bought by a row that visited these stops."""
+        return frozenset().union(*(features for k, features in enumerate(self.sets) if visited >> k & 1))
+
+    def _rounds(self, visited: int) -> float:
+        """Return what a row paid for further rounds on its way through these stops, in their order."""
+        stops = [k for k in range(len(self.sets)) if visited >> k & 1]
+        return sum(self.prices.of_round(self.sets[k], self._features(visited & (1 << k) - 1)) for k in stops)
 
 
 def follow(routes: Routes, gains: Sequence[F8], tradeoff: float) -> tuple[I8, I8]:
