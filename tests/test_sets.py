@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from costframe.plugin import CostModel, Rows, loss_for
+from costframe import CostModel
+from costframe.plugin import Rows, loss_for
 from costframe.sets import SetArchive, SetPrices
 from costframe.trees import BinMapper, TreeSettings
 from costframe_planner.parts import choose_parts

@@ -82,7 +82,8 @@ class ExactPrices:
         bottom = math.lcm(*(price.denominator for price in (*costs, *resources, *others, *rounds)))
         per_unit = next(ten for ten in (10**digits for digits in count()) if ten % bottom == 0)
         whole = [[int(price * per_unit) for price in prices] for prices in (costs, resources, others, rounds)]
-        return cls(per_unit, whole[0], whole[1], *whole[2], whole[3])
+        evaluating = dict(zip(("learner", "split", "reuse"), whole[2], strict=True))
+        return cls(per_unit, whole[0], whole[1], **evaluating, resource_round=whole[3])
 
     def money(self, units: int) -> float:
         """Return a sum in money, rounded up."""
