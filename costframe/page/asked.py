@@ -66,6 +66,8 @@ def check_supported(predictor: Predictor, costs: CostModel) -> None:
         _check_answer(answer)
     if costs.errors is not None and costs.errors.columns:
         raise _refusal(f"prices of errors that differ by row, by {costs.errors.columns[0]!r}", "constant prices")
+    if again := [price.name for price in costs.resources if price.round]:
+        raise _refusal(f"a price of further rounds to {again[0]!r}", "prices without `round`")
     for name in predictor.used_features:
         labels = predictor.card.categories.get(name, ())
         if not isinstance(labels, tuple):

@@ -223,8 +223,10 @@ class Inquiry:
     @property
     def cost(self) -> float:
         """Cost of the row so far."""
-        rounds = bought_rounds(self._asked, self._given)
-        return self.ledger.total(self._acquired, self.walker.evaluated + rounds)
+        evaluated = self.walker.evaluated
+        if self._asked.prices.has_rounds:
+            evaluated += bought_rounds(self._asked, self._given)
+        return self.ledger.total(self._acquired, evaluated)
 
     @property
     def evaluated(self) -> Fraction:

@@ -210,9 +210,9 @@ class StopPrices:
         """
         further = [bundle & ~paid for bundle in self.bundles]
         added = np.array([math.fsum(self.weighed[i] for i in members(items)) for items in further], np.float64)
-        if not self.prices.has_rounds:
-            return added
-        return added + np.array([self._exact.money(units) for units in self.rounds_to(paid)])
+        if self.prices.has_rounds:
+            added += np.array([self._exact.money(units) for units in self.rounds_to(paid)])
+        return added
 
 
 def read_by(stops: tuple[Stop, ...], bank: WeakLearnerBank, gains_bank: WeakLearnerBank) -> list[int]:
