@@ -150,7 +150,7 @@ def test_rows_that_choose_the_models_of_a_path_do_not_estimate_them(monkeypatch,
         model.fit_path = note_rows
         return model
 
-    def estimate(score, out, model, predict):
+    def estimate(score, out, model, predict, _donors):
         judged.append((values(out.X), len(given)))
         return estimate_on_rows(score, out, model, predict(out.X))
 

@@ -28,7 +28,7 @@ from costframe.records.whole_rows import draw_whole_rows
 
 COPIES = 8  # for estimates; the error of a mean over them has 7 degrees of freedom
 FEWEST_OF_CLASS = 10  # donors of a class; with fewer, those of all classes give, and the test tells nothing of it
-_FAR = 0.25  # standard deviations of predictions: further away, donors of the class are not alike
+_FAR = 0.5  # standard deviations of predictions: further away, donors of the class are not alike
 _TURNS = 2  # of the chain over panels
 _KEPT = 128  # copies, for fits of several models on the same rows
 
@@ -169,7 +169,7 @@ class _Chain:
     def _take(self, panel: int, predicted: F8, giving: I8, taking: I8) -> None:
         """Give some rows the panel of others that are near in predictions, float64 (n, any)."""
         if len(taking):
-            columns, giving = self.records.columns[panel], np.unique(self.rng.choice(giving, len(giving)))
+            columns, giving = self.records.columns[panel], self.rng.choice(giving, len(giving))
             chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
             self.donors[taking, panel] = chosen
             self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]

@@ -27,7 +27,7 @@ def draw_whole_rows(X: F8, labels: F8, records: Records, rng: np.random.Generato
         columns = np.concatenate([records.columns[panel] for panel in panels])
         given = recorded[:, np.setdiff1d(np.arange(X.shape[1]), columns)]
         predicted = predict_alike(given, np.column_stack([recorded[:, columns], answers]), has_all, rng)
-        giving = np.unique(rng.choice(np.flatnonzero(has_all), int(has_all.sum())))
+        giving = rng.choice(np.flatnonzero(has_all), int(has_all.sum()))
         chosen = giving[draw_near(predicted[giving], predicted[taking], rng)]
         donors[np.ix_(taking, panels)] = chosen[:, np.newaxis]
     return donors

@@ -24,6 +24,7 @@ from costframe.training.library_scores import LibraryScore
 from costframe.training.scoring import score_named, with_labels
 
 NINE_OF_TEN = 1.645  # standard errors on both sides
+_SURELY = 2.6  # standard errors, once of a hundred times by chance
 
 
 class UndefinedScoreError(DataError):
@@ -158,6 +159,14 @@ def paired_error(moved: Sequence[F8], errors: Sequence[float], shared: tuple[flo
     """
     beyond = sum(_beyond(error, of_rows, same) for of_rows, error, same in zip(moved, errors, shared, strict=True))
     return math.sqrt(difference_error(*moved) ** 2 + beyond + (shared[1] - shared[0]) ** 2)
+
+
+def surely_differ(first: Estimate, second: Estimate) -> bool:
+    """Return whether two estimates are of different models; the rows of one are the last ones of the other."""
+    if first.influence is None or second.influence is None:
+        return False
+    error = paired_error((first.influence, second.influence), (first.error, second.error))
+    return abs(first.score - second.score) > _SURELY * error
 
 
 def beyond_rows(known: Estimate) -> float:

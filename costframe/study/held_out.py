@@ -13,7 +13,7 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
-from costframe.study.estimates import CostEstimate, Estimate, estimate_on_rows, sum_by_unit
+from costframe.study.estimates import CostEstimate, Estimate, estimate_on_rows, sum_by_unit, surely_differ
 from costframe.study.fitted import Fitted
 from costframe.study.mistakes import mistakes_in_words
 from costframe.study.points import Point
@@ -41,12 +41,20 @@ class HeldOut:
         seconds: float,
         score: Estimate | None = None,
         cost: CostEstimate | None = None,
+        *,
+        learned_from_valid: bool = False,
     ) -> Fitted:
-        """Measure score and cost of a fitted model, on valid unless they are known."""
+        """Measure score and cost of a fitted model, on valid unless they are known.
+
+        Of records, models of folds may differ much from the one that they stand for: one learned the marks of empty
+        cells, another of the same cost not. So valid has the last word where its score surely differs, unless the model
+        `learned_from_valid`.
+        """
         on_test = measured = None
         if score is None or cost is None:
             measured = self._measure_on(model, self.valid)
-            score = measured.score if score is None else score
+            is_apart = score is not None and self.valid.lacks_tests and surely_differ(score, measured.score)
+            score = measured.score if score is None or (is_apart and not learned_from_valid) else score
             cost = measured.cost if cost is None else cost
         if self.test is not None:
             on_test = measured = self._measure_on(model, self.test)

@@ -37,8 +37,8 @@ def estimate_on_fold(
     """
 
     def estimate(point: Any) -> Estimate:
-        predictor = path.predictor(point).of_queries(fold.out.qid)
-        return estimate_in_service(trial.score, fold.out, model, predictor.predict)
+        predict = path.predictor(point).of_queries(fold.out.qid).predict
+        return estimate_in_service(trial.score, fold.out, model, predict, trial.more_donors(fold, model))
 
     @functools.cache
     def at(place: int) -> Estimate:

@@ -105,8 +105,14 @@ class StudyRows:
         """Return the rows with a mask of what is known of their tests."""
         return self if self.recorded is None else evolve(self, made=self.recorded.cells)
 
-    def completed(self) -> Iterator[StudyRows]:
-        """Return completed copies of the rows, in which all tests were made; the rows alone, if they were anyway."""
+    def completed(self, more_donors: StudyRows | None = None) -> Iterator[StudyRows]:
+        """Return completed copies of the rows, in which all tests were made; the rows alone, if they were anyway.
+
+        Tests that were not made are those of other rows, and of `more_donors`, rows of the same table.
+        """
+        if more_donors is not None and self.lacks_tests:
+            first = np.arange(len(self.y))
+            return (copy.take(first) for copy in self.append(more_donors).completed())
         return self._filled_by(None if self.recorded is None else self.recorded.donors, BY_LABEL)
 
     def completed_by(self, reading: Reading, copies: int) -> Iterator[StudyRows]:

@@ -18,10 +18,20 @@ from costframe.training.library_scores import LibraryScore
 
 
 def estimate_in_service(
-    score: str | LibraryScore, rows: StudyRows, model: Any, predict: Callable[[Any], F8]
+    score: str | LibraryScore,
+    rows: StudyRows,
+    model: Any,
+    predict: Callable[[Any], F8],
+    more_donors: StudyRows | None = None,
 ) -> Estimate:
-    """Estimate the score of a model when all tests that it asks for are made, from predictions of X."""
-    return pool_estimates([estimate_on_rows(score, copy, model, predict(copy.X)) for copy in rows.completed()])
+    """Estimate the score of a model when all tests that it asks for are made, from predictions of X.
+
+    Rows take the tests that they lack from each other, and from `more_donors`, of which the model learned nothing.
+    These complete another fold, too, so that what folds have by chance of their donors is in part the same.
+    """
+    copies = rows.completed(more_donors)
+    turns = 1.0 if more_donors is None else 1.0 + len(more_donors.y) / len(rows.y)
+    return pool_estimates([estimate_on_rows(score, copy, model, predict(copy.X)) for copy in copies], turns)
 
 
 def complete_part(data: Dataset, name: str) -> F8:
@@ -30,8 +40,12 @@ def complete_part(data: Dataset, name: str) -> F8:
     return X
 
 
-def pool_estimates(copies: Sequence[Estimate]) -> Estimate:
-    """Join the estimates of completed copies of the same rows; see `error_over_copies`."""
+def pool_estimates(copies: Sequence[Estimate], turns: float = 1.0) -> Estimate:
+    """Join the estimates of completed copies of the same rows; see `error_over_copies`.
+
+    `turns` tells in how many folds a donor gives: influences, by which folds are joined as if each had its own donors,
+    have that many times the variance between copies.
+    """
     first = copies[0]
     if len(copies) == 1:
         return first
@@ -41,7 +55,7 @@ def pool_estimates(copies: Sequence[Estimate]) -> Estimate:
         first,
         score=float(scores.mean()),
         error=error_over_copies(scores, [copy.error for copy in copies]),
-        influence=_joint_influence(scores, [copy.influence for copy in copies]),
+        influence=_joint_influence(scores, [copy.influence for copy in copies], turns),
         mistakes=np.mean(mistakes, axis=0) if len(mistakes) == len(copies) else None,
     )
 
@@ -56,7 +70,7 @@ def pool_costs(copies: Sequence[CostEstimate]) -> CostEstimate:
     return CostEstimate(float(means.mean()), error_over_copies(means, [copy.error for copy in copies]), influence)
 
 
-def _joint_influence(values: F8, influences: Sequence[F8 | None]) -> F8 | None:
+def _joint_influence(values: F8, influences: Sequence[F8 | None], turns: float = 1.0) -> F8 | None:
     """Return the influence of each row on a mean over copies: float64 (n,).
 
     It has what copies differ by, too, along a direction of each, the same for all models on these rows: so the error of
@@ -69,4 +83,4 @@ def _joint_influence(values: F8, influences: Sequence[F8 | None]) -> F8 | None:
     counted = mean != 0
     signs = np.random.default_rng(len(mean)).choice([-1.0, 1.0], (len(values), len(mean)))
     directions = signs * counted / math.sqrt(max(int(counted.sum()), 1))
-    return np.asarray(mean + spread_over_copies(values) @ directions)
+    return np.asarray(mean + math.sqrt(turns) * spread_over_copies(values) @ directions)

@@ -101,9 +101,19 @@ class Trial:
         for fold in folds:
             model = self._train(tradeoff, fold.train, fold.valid) if reads else fitted
             predict = model.predictor_.of_queries(fold.out.qid).predict
-            estimates.append(estimate_in_service(self.score, fold.out, model, predict))
+            donors = self.more_donors(fold, model)
+            estimates.append(estimate_in_service(self.score, fold.out, model, predict, donors))
         variance, lacked = model_variance(estimates) if reads else 0.0, self.rows_lacked(folds, fitted)
         return join_folds(estimates, [fold.place for fold in folds], variance, rows_lacked=lacked)
+
+    @staticmethod
+    def more_donors(fold: Fold, model: Any) -> StudyRows | None:
+        """Return the rows that complete those which a fold holds out, beside these: if they only stopped the training.
+
+        Rows that the model learned from are no donors: it knows their tests together with their labels.
+        """
+        traits = Traits.of(model)
+        return None if traits.trains_on_validation or traits.searches_thresholds else fold.valid
 
     def rows_lacked(self, folds: Sequence[Fold], model: Any) -> float:
         """Return the share of a model's training rows that models of folds do not have, in the mean; 0 of more."""
@@ -170,8 +180,8 @@ class Trial:
         cost: CostEstimate | None = None,
     ) -> Fitted:
         """Measure a fitted model; see `HeldOut.measure`."""
-        rows = HeldOut(self.valid, self.test, self.score)
-        return rows.measure(self.algorithm, model, tradeoff, seconds, score, cost)
+        rows, learned = HeldOut(self.valid, self.test, self.score), Traits.of(model).trains_on_validation
+        return rows.measure(self.algorithm, model, tradeoff, seconds, score, cost, learned_from_valid=learned)
 
 
 def fit_at(trial: Trial, tradeoff: float, progress: Progress, done: int, total: int) -> Fitted:
