@@ -132,8 +132,8 @@ def nhanes(rng: Generator, rows: int) -> KnownTable:
     table = pd.read_parquet(NHANES).dropna(subset=list(blood))
     table = table.iloc[rng.permutation(len(table))[:rows]]
     prices = {
-        "features": dict.fromkeys(free, 0.0) | {name: {"cost": 1.0, "needs": ["blood"]} for name in blood},
-        "resources": {"blood": {"cost": 5.0, "absent": "not made"}},
+        "features": dict.fromkeys(free, 0.0) | {name: {"cost": 0.2, "needs": ["blood"]} for name in blood},
+        "resources": {"blood": {"cost": 1.0, "absent": "not made"}},
     }
     X, y = table[[*free, *blood]].to_numpy(np.float64), table.label.to_numpy(np.int64)
     return KnownTable(X, y, (*free, *blood), {"blood": (blood, 0.3)}, prices, {0: {1: 40.0}, 1: {0: 250.0}})
@@ -155,9 +155,9 @@ def hospital(rng: Generator, rows: int) -> KnownTable:
     names = (*(f"free{i}" for i in range(6)), *(name for columns, _ in panels.values() for name in columns))
     prices = {
         "features": dict.fromkeys(names[:6], 0.0)
-        | {name: {"cost": 0.1, "needs": ["blood"]} for name in panels["blood"][0]}
-        | {"scan": {"cost": 2.5, "absent": "not made"}, "specialist": {"cost": 4.0, "absent": "not made"}},
-        "resources": {"blood": {"cost": 1.0, "absent": "not made"}},
+        | {name: {"cost": 0.05, "needs": ["blood"]} for name in panels["blood"][0]}
+        | {"scan": {"cost": 0.8, "absent": "not made"}, "specialist": {"cost": 1.2, "absent": "not made"}},
+        "resources": {"blood": {"cost": 0.4, "absent": "not made"}},
     }
     y = (rng.random(rows) < expit(z)).astype(np.int64)
     X = np.column_stack([free, labs, scan, specialist])
