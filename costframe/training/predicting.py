@@ -17,6 +17,7 @@ from costframe.core.cost.report import CostReport
 from costframe.core.errors import ParameterError, shown
 from costframe.core.machine import limit_threads
 from costframe.core.predictors.importances import gains
+from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.prices.costs import CostModel
@@ -100,6 +101,16 @@ class Predicting(RowReader):
             return self.predictor_.cost(
                 rows, y=y, costs=prices, sample_weight=sample_weight, rounds=rounds, latency=latency, **asked
             )
+
+    def inquire(self, *arguments: Any, **terms: Any) -> Inquiry:
+        """Begin the prediction of one row; see `Predictor.inquire`."""
+        check_is_fitted(self, "predictor_")
+        return self.predictor_.inquire(*arguments, **terms)
+
+    def resume(self, text: str, costs: object = None) -> Inquiry:
+        """Go on with an inquiry that `Inquiry.to_json` has put away; see `Predictor.resume`."""
+        check_is_fitted(self, "predictor_")
+        return self.predictor_.resume(text, costs)
 
     @by_partition
     def predict(

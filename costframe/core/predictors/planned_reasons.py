@@ -87,7 +87,8 @@ def planned_grounds(walker: PlannedWalker, known_values: Mapping[int, float], un
     """Return why a row of a plan buys a set, or stays; gains are in `unit`."""
     choice, plan, have = last_choice(walker, known_values), walker.way.plan, walker.state.have
     tradeoff = walker.way.terms.tradeoff
-    if choice is None:
+    is_set = choice is None or (choice.fixed and choice.gains[choice.to - choice.stop - 1 :][:1] <= 0.0)
+    if choice is None or (walker.needs and is_set):  # nothing was compared, or what it gains alone is not why
         return Grounds((Ground(walker.needs, purpose="every row reads it"),), tradeoff=tradeoff)
 
     def ground(stop: int) -> Ground:
