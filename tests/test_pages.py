@@ -34,7 +34,8 @@ PAGES = {
     "index": ("model", "report"),
     "promises": ("found",),
     "records": ("records", "model"),
-    "serving": ("answer", "capped", "down"),
+    "live": ("answer", "capped", "down"),
+    "serving": ("answer", "capped", "without"),
 }
 TUTORIAL = sorted(
     (ROOT / "docs" / "tutorial").glob("*.md"), key=lambda page: int(re.match(r"# (\d+)", page.read_text("utf-8"))[1])
@@ -67,6 +68,17 @@ def run_blocks(blocks, names, run=None, *, told=False):
                 assert done.exit_code == 0, f"{line}: {done.output}"
             else:
                 assert line.startswith("pip install "), line  # what else a page tells is run elsewhere
+
+
+def test_the_readme_shows_all_that_its_code_prints():
+    blocks = blocks_of((ROOT / "README.md").read_text(encoding="utf-8"))
+    run_blocks([block for block in blocks if block[0] == "python"], {}, told=True)
+
+
+def test_the_dialogue_of_the_readme_is_that_of_its_model(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_build"))
+    dialogue = importlib.import_module("dialogue")
+    assert dialogue.draw(dialogue.talk()) == (ROOT / "docs" / "dialogue.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -103,13 +103,13 @@ def serve(
         make_server(settings.make_service()).run("stdio")
         return
     uvicorn = needed("uvicorn", "serve")
-    settings.make_service()  # errors stop here, and not in each process
-    os.environ[_SETTINGS] = json.dumps(asdict(settings))
+    service = settings.make_service()  # errors stop here, and not in each process
     print_error(f"serving {printable(model)} at http://{host}:{port}/")
+    bound = {"host": host, "port": port, "access_log": False, "server_header": False, "log_level": "warning"}
+    if workers == 1:
+        uvicorn.run(make_app(service), **bound)
+        return
+    os.environ[_SETTINGS] = json.dumps(asdict(settings))
     with tempfile.TemporaryDirectory() as folder:
-        if workers > 1:
-            os.environ.setdefault(_PROMETHEUS, folder)
-        uvicorn.run(
-            "costframe.cli.serve:application", factory=True, host=host, port=port, workers=workers,
-            access_log=False, server_header=False, log_level="warning",
-        )  # fmt: skip
+        os.environ.setdefault(_PROMETHEUS, folder)
+        uvicorn.run("costframe.cli.serve:application", factory=True, workers=workers, **bound)

@@ -87,9 +87,10 @@ class Conversation:
         """Features paid for so far, in order."""
         return (*self.inquiry.acquired, *self.told)
 
-    def quote(self, names: Iterable[str]) -> float:
-        """Return the price of features now."""
-        return self.inquiry.ledger.quote(self._columns(names), self._columns(self.bought))
+    def quotes(self) -> tuple[list[float], float]:
+        """Return the price now of each feature in `needs`, and of all of them together."""
+        needs, bought, quote = self._columns(self.needs), self._columns(self.bought), self.inquiry.ledger.quote
+        return [quote((f,), bought) for f in needs], quote(needs, bought)
 
     def tell(self, values: Mapping[str, Any], unavailable: Iterable[str] = ()) -> Self:
         """Return the conversation that has been told values, and what cannot be had.

@@ -49,11 +49,11 @@ def _kind_of(fitted: FittedEstimator, name: str) -> dict[str, Any]:
 
 def describe_step(fitted: FittedEstimator, talk: Conversation, state: str | None, include: Collection[str]) -> Any:
     """Return a step: the state after it, what is asked at which price and why, the bill so far, and the answer."""
-    asks = talk.needs
+    asks, (prices, together) = talk.needs, talk.quotes()
     step = {
         "state": state,
-        "asks": [_kind_of(fitted, name) | {"price": talk.quote([name])} for name in asks],
-        "price": talk.quote(asks),
+        "asks": [_kind_of(fitted, name) | {"price": price} for name, price in zip(asks, prices, strict=True)],
+        "price": together,
         "cost": talk.cost,
         "unit": talk.prices.unit,
         "rounds": talk.inquiry.rounds,
