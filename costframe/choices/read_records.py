@@ -71,7 +71,9 @@ def find_how_wrong(frontier: Any, point: Point | str | None, rows: StudyRows, sc
         figures[0],
         None if gain is None else figures[1],
         None if gain is None else gain.odds_until(),
-        contradicts_columns(np.asarray(recorded.y, np.float64), donors, by_class=recorded.by_class),
+        contradicts_columns(
+            np.asarray(recorded.y, np.float64), donors, by_class=recorded.by_class, weight=recorded.weight
+        ),
         "bill" if frontier.has_bills else frontier.score_name,
         HiddenSuspicion(by_label[chosen]),
         gain,

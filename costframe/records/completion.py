@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice
 from costframe.core.errors import ParameterError
+from costframe.records.bootstrap import draw_rows, find_giving
 from costframe.records.made import Records
 from costframe.records.matching import distance_to_nearest, draw_near
 from costframe.records.readings import BY_COLUMNS, BY_LABEL, READINGS, Reading
@@ -66,6 +67,7 @@ def find_donors(
     seed: int = 0,
     reading: Reading = BY_LABEL,
     groups: I8 | None = None,
+    weight: F8 | None = None,
 ) -> I8:
     """Return the row whose values each row gets of each panel: int64 (copies, n, T).
 
@@ -92,6 +94,9 @@ def find_donors(
     groups : int64 (n,), optional
         Of the reading "label": donors are of a row's group, so that rows of a group that is held out share no values
         with other rows. Regressions, which only say who is alike, learn from all rows.
+    weight : float64 (n,), optional
+        How often each row counts, >= 0: a row gives its values with a chance proportional to it, one of weight 0
+        never. Equal weights give the donors of None.
     """
     labels = np.asarray(y, np.float64)
     check_choice("reading", reading, READINGS)
@@ -101,19 +106,22 @@ def find_donors(
     kinds = np.unique(labels, return_inverse=True)[1] if by_class else np.zeros(len(labels), np.int64)
     groups = np.zeros(len(labels), np.int64) if groups is None else groups
 
+    if weight is not None and len(weight) and weight[0] > 0 and (weight == weight[0]).all():
+        weight = None
+
     def draw(copy: int) -> I8:
         rng = np.random.default_rng([seed, copy])
         if reading == BY_COLUMNS:
-            return draw_whole_rows(X, labels, records, rng, by_class=by_class)
-        return _Chain(X, labels, kinds, groups, records, rng).run()
+            return draw_whole_rows(X, labels, records, rng, by_class=by_class, weight=weight)
+        return _Chain(X, labels, kinds, groups, records, rng, weight).run()
 
-    digest = _digest(X, labels, groups, records, by_class, seed, reading)
+    digest = _digest(X, labels, groups, records, weight, by_class, seed, reading)
     return np.stack([_completions.get((digest, copy), functools.partial(draw, copy)) for copy in range(copies)])
 
 
-def _digest(X: F8, labels: F8, groups: I8, records: Records, *others: object) -> bytes:
+def _digest(X: F8, labels: F8, groups: I8, records: Records, weight: F8 | None, *others: object) -> bytes:
     digest = hashlib.blake2b(repr((X.shape, records.names, others)).encode(), digest_size=16)
-    for values in (X, labels, groups, records.made, *records.columns):
+    for values in (X, labels, groups, records.made, *records.columns, *([] if weight is None else [weight])):
         digest.update(np.ascontiguousarray(values).data)
     return digest.digest()
 
@@ -136,8 +144,18 @@ def fill(X: F8, donors: I8, records: Records) -> F8:
 class _Chain:
     """One copy: panels are drawn in turn, each given the draws of the others."""
 
-    def __init__(self, X: F8, labels: F8, kinds: I8, groups: I8, records: Records, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        X: F8,
+        labels: F8,
+        kinds: I8,
+        groups: I8,
+        records: Records,
+        rng: np.random.Generator,
+        weight: F8 | None,
+    ) -> None:
         self.X, self.kinds, self.groups, self.records, self.rng = X, kinds, groups, records, rng
+        self.weight, self.gives = weight, find_giving(records.made, weight)
         self.filled = records.hide(X)
         self.splines = Splines(np.column_stack([self.filled, labels]))
         self.donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1)
@@ -151,12 +169,12 @@ class _Chain:
         return self.donors
 
     def _draw(self, panel: int) -> None:
-        made, columns = self.records.made[:, panel], self.records.columns[panel]
+        made, gives, columns = self.records.made[:, panel], self.gives[:, panel], self.records.columns[panel]
         others = np.setdiff1d(np.arange(self.X.shape[1] + 1), columns)  # the last one is the label
-        predicted = self.splines.predict(self.X[:, columns], others, made, self.rng)
+        predicted = self.splines.predict(self.X[:, columns], others, gives, self.rng, self.weight)
         for kind, group in np.unique(np.column_stack([self.kinds, self.groups])[~made], axis=0).tolist():
             of_kind, of_group = self.kinds == kind, self.groups == group
-            donors, taking = np.flatnonzero(made & of_group), np.flatnonzero(~made & of_kind & of_group)
+            donors, taking = np.flatnonzero(gives & of_group), np.flatnonzero(~made & of_kind & of_group)
             giving = donors[of_kind[donors]]
             giving = giving if len(giving) >= FEWEST_OF_CLASS else donors
             if len(giving):
@@ -169,7 +187,8 @@ class _Chain:
     def _take(self, panel: int, predicted: F8, giving: I8, taking: I8) -> None:
         """Give some rows the panel of others that are near in predictions, float64 (n, any)."""
         if len(taking):
-            columns, giving = self.records.columns[panel], self.rng.choice(giving, len(giving))
+            # the bootstrap alone is weighted: a row that it has often is often among the nearest
+            columns, giving = self.records.columns[panel], draw_rows(giving, len(giving), self.weight, self.rng)
             chosen = giving[draw_near(predicted[giving], predicted[taking], self.rng)]
             self.donors[taking, panel] = chosen
             self.filled[np.ix_(taking, columns)] = self.X[np.ix_(chosen, columns)]

@@ -24,8 +24,11 @@ def complete_rows(
     panels: Sequence[Panel],
     read: Collection[str],
     by_class: bool,
+    weight: F8 | None = None,
 ) -> Sequence[F8]:
     """Return completed copies of rows, float64 (n, d) each; the rows alone, if they lack no test that is `read`.
+
+    Donors are drawn by weights, (n,).
 
     Raises
     ------
@@ -46,4 +49,5 @@ def complete_rows(
             "is what the test answered"
         )
     labels = code_labels(y, by_class=by_class)
-    return [fill(rows, donors, records) for donors in find_donors(rows, labels, records, by_class=by_class)]
+    found = find_donors(rows, labels, records, by_class=by_class, weight=weight)
+    return [fill(rows, donors, records) for donors in found]

@@ -123,6 +123,12 @@ def align_mask(made: Any, X: Any, names: Sequence[str]) -> Any:
     return np.column_stack(asked) if asked else np.ones((len(cells), 0), np.bool_)
 
 
+def check_mask_length(made: Any, n: int, suffix: str = "") -> None:
+    """Refuse a mask, `made` with a suffix, of other than n rows."""
+    if not hasattr(made, "__len__") or isinstance(made, str | bytes) or len(made) != n:
+        raise DataError(f"made{suffix}: expected a mask of the {n} rows of X{suffix}, True or None, got {shown(made)}")
+
+
 def read_mask(made: Any, shape: tuple[int, ...], names: Sequence[str]) -> B1:
     """Return a mask as bool (n, d), a frame's columns by name; refuse another shape, and what are no truth values."""
     if is_frame(made):

@@ -10,9 +10,9 @@ from costframe.records.splines import Splines
 DONORS = 5  # nearest ones, of which chance takes one
 
 
-def predict_alike(given: F8, targets: F8, known: B1, rng: np.random.Generator) -> F8:
+def predict_alike(given: F8, targets: F8, known: B1, rng: np.random.Generator, weight: F8 | None = None) -> F8:
     """Return predictions of targets, float64 (n, t), from columns that are given; see `Splines.predict`."""
-    return Splines(given).predict(targets, np.arange(given.shape[1]), known, rng)
+    return Splines(given).predict(targets, np.arange(given.shape[1]), known, rng, weight)
 
 
 def draw_near(giving: F8, taking: F8, rng: np.random.Generator) -> I8:

@@ -33,21 +33,23 @@ READINGS = BY_LABEL, BY_COLUMNS
 _SURELY = 2.6  # standard errors, once of a hundred times by chance
 
 
-def contradicts_columns(labels: F8, donors: I8, *, by_class: bool) -> bool:
+def contradicts_columns(labels: F8, donors: I8, *, by_class: bool, weight: F8 | None = None) -> bool:
     """Return whether labels, (n,), say that more than the columns decided who was tested.
 
     `donors`, int64 (copies, n, T), are those of the reading "columns". If it holds, rows that take a label have such
     labels as their donors give them. The difference of the means is compared with its standard error, in which a donor
-    counts as often as it gives.
+    counts as often as it gives. Rows that take a label count by their weights, (n,), as donors gave by these.
     """
     rows = np.arange(len(labels))
     givers = np.stack([find_givers(copy) for copy in donors])
-    taking = np.flatnonzero((givers != rows).any(axis=0))
+    weight = np.ones(len(labels)) if weight is None else weight
+    taking = np.flatnonzero((givers != rows).any(axis=0) & (weight > 0))
     if not len(taking):
         return False
-    used = np.bincount(givers[:, taking].ravel(), minlength=len(labels)) / (len(donors) * len(taking))
+    share = weight[taking] / weight[taking].sum()
+    used = np.bincount(givers[:, taking].ravel(), np.tile(share, len(donors)), len(labels)) / len(donors)
     answers = (labels[:, np.newaxis] == np.unique(labels)).astype(np.float64) if by_class else labels[:, np.newaxis]
-    taken, own = used @ answers, answers[taking].mean(axis=0)
-    variance = np.square(answers[taking] - own).sum(axis=0) / len(taking) ** 2
+    taken, own = used @ answers, share @ answers[taking]
+    variance = np.square(share) @ np.square(answers[taking] - own)
     variance += np.square(used) @ np.square(answers - taken)
     return bool((np.abs(taken - own) > _SURELY * np.sqrt(variance)).any())

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from costframe.core.arrays import B1, F8, I8
+from costframe.records.bootstrap import draw_rows
 
 _FEWEST = 10  # rows with a value, else chance alone matches
 _MOST_ROWS = 20_000  # from which a regression learns
@@ -34,12 +35,14 @@ class Splines:
         """Replace the values of a column, (n,); its knots stay."""
         self._blocks[column] = _block(np.clip(values, -_LARGEST, _LARGEST), self._knots[column])
 
-    def predict(self, targets: F8, others: I8, known: B1, rng: np.random.Generator) -> F8:
+    def predict(self, targets: F8, others: I8, known: B1, rng: np.random.Generator, weight: F8 | None = None) -> F8:
         """Return predictions of targets, (n, t), from the columns `others`, in like units: float64 (n, any).
 
-        They learn from a bootstrap of the rows whose targets are `known`, so that copies differ as models do.
+        They learn from a bootstrap of the rows whose targets are `known`, by weights, (n,), so that copies differ as
+        models do.
         """
-        rows = rng.choice(np.flatnonzero(known), min(int(known.sum()), _MOST_ROWS)) if known.any() else np.empty(0)
+        count = min(int(known.sum()), _MOST_ROWS)
+        rows = draw_rows(np.flatnonzero(known), count, weight, rng) if known.any() else np.empty(0)
         basis = np.concatenate([self._blocks[column] for column in others.tolist()], axis=1)
         predictions = list(_regress(basis, targets, rows.astype(np.int64), known))
         return np.column_stack(predictions) if predictions else np.zeros((len(targets), 1))

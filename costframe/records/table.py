@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import zlib
 from collections.abc import Sequence
@@ -16,11 +17,12 @@ from costframe.core.arrays import B1, F8, I8
 from costframe.core.prices.panels import Panel
 from costframe.core.tables.categories import is_missing
 from costframe.core.tables.frames import column_names, is_arrow, is_numeric_dtype, take_column, types_of
+from costframe.core.tables.row_labels import check_weights
 from costframe.records.completion import COPIES, code_labels, fill, find_donors
 from costframe.records.made import Records, find_made
 from costframe.records.readings import BY_LABEL, Reading
 
-_FLOATS_OF_ARROW = ("double", "float", "halffloat")
+_OTHER_NUMBERS = re.compile(r"double|float|halffloat|decimal", re.IGNORECASE)  # of Arrow, pandas' own of it and polars
 
 
 @frozen(eq=False, slots=False)
@@ -33,16 +35,26 @@ class RecordedTable:
     names: tuple[str, ...]
     panels: tuple[Panel, ...]  # of the prices, for the names of what was made together
     by_class: bool
+    weight: F8 | None = field(default=None, repr=False)  # (n,), by which donors are drawn; None is equal
 
     @classmethod
     def of(
-        cls, X: Any, y: NDArray[Any], names: Sequence[str], panels: Sequence[Panel], made: Any, *, by_class: bool
+        cls,
+        X: Any,
+        y: NDArray[Any],
+        names: Sequence[str],
+        panels: Sequence[Panel],
+        made: Any,
+        *,
+        by_class: bool,
+        weight: Any = None,
     ) -> RecordedTable:
-        """Return the records of rows with labels; `made` is as for `find_made`."""
+        """Return the records of rows with labels; `made` is as for `find_made`, and weights as for `find_donors`."""
         numbers = as_numbers(X, names)
         cells = find_made(numbers, names, panels, made)
         cells = np.ones(numbers.shape, np.bool_) if cells is None else cells
-        return cls(numbers, code_labels(y, by_class=by_class), cells, tuple(names), tuple(panels), by_class)
+        weight = None if weight is None else check_weights(weight, len(numbers), "sample_weight")
+        return cls(numbers, code_labels(y, by_class=by_class), cells, tuple(names), tuple(panels), by_class, weight)
 
     @cached_property
     def records(self) -> Records | None:
@@ -58,18 +70,36 @@ class RecordedTable:
         """Return donors by a reading of the records, in a number of copies; None if no row lacks any."""
         if self.records is None:
             return None
-        return find_donors(self.X, self.y, self.records, by_class=self.by_class, copies=copies, reading=reading)
+        return find_donors(
+            self.X,
+            self.y,
+            self.records,
+            by_class=self.by_class,
+            copies=copies,
+            reading=reading,
+            weight=self.weight,
+        )
 
     def take(self, chosen: I8) -> RecordedTable:
         """Keep some rows, by number."""
-        return evolve(self, X=self.X[chosen], y=self.y[chosen], cells=self.cells[chosen])
+        weight = None if self.weight is None else self.weight[chosen]
+        return evolve(self, X=self.X[chosen], y=self.y[chosen], cells=self.cells[chosen], weight=weight)
+
+    @property
+    def counted(self) -> I8:
+        """The rows whose weight is not 0, by number."""
+        return np.arange(len(self.y)) if self.weight is None else np.flatnonzero(self.weight > 0)
 
     def append(self, other: RecordedTable) -> RecordedTable:
-        """Append the records of other rows."""
+        """Append the records of other rows; if only one part has weights, the other gets ones."""
         X, y, cells = (
             np.concatenate(parts) for parts in ((self.X, other.X), (self.y, other.y), (self.cells, other.cells))
         )
-        return evolve(self, X=X, y=y, cells=cells)
+        weight = None
+        if self.weight is not None or other.weight is not None:
+            known = [np.ones(len(part.y)) if part.weight is None else part.weight for part in (self, other)]
+            weight = np.concatenate(known)
+        return evolve(self, X=X, y=y, cells=cells, weight=weight)
 
 
 def complete_table(X: Any, donors: I8, records: Records, names: Sequence[str]) -> Any:
@@ -142,7 +172,7 @@ def as_numbers(X: Any, names: Sequence[str]) -> F8:
 
 def is_number_type(kind: object) -> bool:
     """Return whether a column's type, of any library, is one of numbers or truth values."""
-    return is_numeric_dtype(kind) or str(kind) in _FLOATS_OF_ARROW
+    return is_numeric_dtype(kind) or _OTHER_NUMBERS.match(str(kind)) is not None
 
 
 def number_cell(value: Any, *, is_numeric: bool) -> float:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from costframe.core.arrays import F8, I8
+from costframe.records.bootstrap import draw_rows, find_giving
 from costframe.records.made import Records
 from costframe.records.matching import draw_near, predict_alike
 
 
-def draw_whole_rows(X: F8, labels: F8, records: Records, rng: np.random.Generator, *, by_class: bool) -> I8:
+def draw_whole_rows(
+    X: F8, labels: F8, records: Records, rng: np.random.Generator, *, by_class: bool, weight: F8 | None = None
+) -> I8:
     """Return one copy of donors, int64 (n, T): a row takes all panels that it lacks, and its label, from one row.
 
     The donor has had all these panels, and is near in predictions of their columns and of the label, from the columns
     that the row has; the row's own label is not asked. -1 stands where no row has had all of them.
+    Donors are drawn by weights, (n,).
     """
     donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1)
     recorded = records.hide(X)
@@ -21,13 +25,13 @@ def draw_whole_rows(X: F8, labels: F8, records: Records, rng: np.random.Generato
     patterns, pattern_of = np.unique(~records.made, axis=0, return_inverse=True)
     for number, lacking in enumerate(patterns):
         panels, taking = np.flatnonzero(lacking), np.flatnonzero(pattern_of.ravel() == number)
-        has_all = np.asarray(records.made[:, panels].all(axis=1))
+        has_all = find_giving(np.asarray(records.made[:, panels].all(axis=1)), weight)
         if not len(panels) or not has_all.any():
             continue
         columns = np.concatenate([records.columns[panel] for panel in panels])
         given = recorded[:, np.setdiff1d(np.arange(X.shape[1]), columns)]
-        predicted = predict_alike(given, np.column_stack([recorded[:, columns], answers]), has_all, rng)
-        giving = rng.choice(np.flatnonzero(has_all), int(has_all.sum()))
+        predicted = predict_alike(given, np.column_stack([recorded[:, columns], answers]), has_all, rng, weight)
+        giving = draw_rows(np.flatnonzero(has_all), int(has_all.sum()), weight, rng)
         chosen = giving[draw_near(predicted[giving], predicted[taking], rng)]
         donors[np.ix_(taking, panels)] = chosen[:, np.newaxis]
     return donors

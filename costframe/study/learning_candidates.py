@@ -52,8 +52,9 @@ def gaps_of_rows(train: StudyRows, costs: CostModel) -> Gaps:
     table = train.recorded
     if table is None or table.records is None:
         return Gaps()
-    classes = tuple(np.unique(train.y).tolist()) if table.by_class else ()
-    return find_gaps(Tellers.of_table(train.X).always(table, costs), table.records, train.y, classes)
+    table, y = table.take(table.counted), np.asarray(train.y)[table.counted]  # others are never donors
+    classes = tuple(np.unique(y).tolist()) if table.by_class else ()
+    return find_gaps(Tellers.of_table(train.X).always(table, costs), table.records, y, classes)
 
 
 def notes_on(gaps: Gaps) -> tuple[str, ...]:

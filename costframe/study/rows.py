@@ -24,6 +24,7 @@ from costframe.core.tables.row_labels import check_nested, check_queries, check_
 from costframe.core.tables.rows import as_frame
 from costframe.core.terms.classes import places
 from costframe.datasets import dataset
+from costframe.records.made import check_mask_length
 from costframe.records.readings import BY_COLUMNS, BY_LABEL, Reading
 from costframe.records.table import RecordedTable, complete_table
 from costframe.records.whole_rows import find_givers
@@ -92,8 +93,10 @@ class StudyRows:
 
     def with_records(self, costs: CostModel, names: Sequence[str], *, by_class: bool) -> StudyRows:
         """Return the rows with what is known of their tests, by the prices, or by their own mask."""
-        panels = costs.panels
-        return evolve(self, recorded=RecordedTable.of(self.X, self.y, names, panels, self.made, by_class=by_class))
+        recorded = RecordedTable.of(
+            self.X, self.y, names, costs.panels, self.made, by_class=by_class, weight=self.weight
+        )
+        return evolve(self, recorded=recorded)
 
     def with_records_of(self, data: dataset.Dataset) -> StudyRows:
         """Return rows of a data set with what is known of their tests."""
@@ -280,8 +283,7 @@ def _as_mask(made: Any, X: Any, n: int, suffix: str) -> Any:
         return None
     if made is True:
         return np.ones((n, np.shape(X)[1] if np.ndim(X) == 2 else 0), np.bool_)
-    if not hasattr(made, "__len__") or isinstance(made, str | bytes) or len(made) != n:
-        raise DataError(f"made{suffix}: expected a mask of the {n} rows of X{suffix}, True or None, got {shown(made)}")
+    check_mask_length(made, n, suffix)
     return made if is_frame(made) else np.asarray(made)
 
 

@@ -42,7 +42,7 @@ def learn_from(rows: Rows, records: Records | None, how: str, name: str) -> Rows
         return tested
     by_class, copies = rows.labels is not None or rows.qid is not None, COPIES
     groups = _group(rows, records)
-    donors = find_donors(rows.X, rows.y, records, by_class=by_class, copies=copies, groups=groups)
+    donors = find_donors(rows.X, rows.y, records, by_class=by_class, copies=copies, groups=groups, weight=rows.weight)
     queries = None
     if rows.qid is not None:
         queries = np.concatenate([rows.qid + copy * (int(rows.qid.max()) + 1) for copy in range(copies)])

@@ -28,7 +28,7 @@ from costframe.core.tables.frames import is_dask, take_rows
 from costframe.core.tables.row_labels import check_weights
 from costframe.core.workers import Workers
 from costframe.records.guard import Gaps, find_whole_gaps
-from costframe.records.made import Records
+from costframe.records.made import Records, check_mask_length
 from costframe.training.data import FitRows, Rows, TrainingData, Traits
 from costframe.training.date_parts import DatedPath, DateParts
 from costframe.training.error_costs import usual_tradeoff
@@ -283,8 +283,10 @@ class CostAwareEstimator(Predicting):
             return None
         if self._workers.count > 1:
             self._refuse_records(made, None)
-        if made is not None and made is not True and weight is not None:
-            made = take_rows(made, np.flatnonzero(check_weights(weight, len(made), f"sample_weight{suffix}") > 0))
+        if made is not None and made is not True and weight is not None and np.ndim(weight):
+            weight = check_weights(weight, len(np.asarray(weight)), f"sample_weight{suffix}")
+            check_mask_length(made, len(weight), suffix)
+            made = take_rows(made, np.flatnonzero(weight > 0))
         return Records.of(rows.X, names, costs.panels, made)
 
     def _find_gaps(self, rows: Rows, records: Records | None, names: Sequence[str]) -> Gaps | None:

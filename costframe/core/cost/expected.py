@@ -172,7 +172,8 @@ class ExpectedCost:
             raise ParameterError("latency: the prices have no times; give features or resources a `time`")
         copies: Sequence[F8] = [rows]
         if made is not True and (made is not None or model.panels):
-            copies = complete_copies(rows, X, y, made, card=card, costs=model, read=predictor.used_features)
+            read = predictor.used_features
+            copies = complete_copies(rows, X, y, made, card=card, costs=model, read=read, weight=weight)
         if model.errors is None and (model.panels or made is not None):
             y = None  # only completion needs labels
         asked = _Asked(weight, terms, y, rounds, latency)

@@ -14,7 +14,7 @@ _COMPLETE = "costframe.records.copies:complete_rows"  # it stands above the core
 
 
 def complete_copies(
-    rows: F8, X: Any, y: Any, made: Any, *, card: Card, costs: CostModel, read: Collection[str]
+    rows: F8, X: Any, y: Any, made: Any, *, card: Card, costs: CostModel, read: Collection[str], weight: F8 | None
 ) -> Sequence[F8]:
     """Return completed copies of rows, float64 (n, d) each; the rows alone, if they lack no test that a model reads.
 
@@ -27,7 +27,10 @@ def complete_copies(
         Which cells of X were asked for, in place of what prices say.
     card, costs, read
         Of the model: its description, its prices, and the columns that it reads.
+    weight : float64 (n,), optional
+        By which rows give their values to others.
     """
     complete: Callable[..., Sequence[F8]] = load(_COMPLETE)
     by_class = card.classes is not None
-    return complete(rows, X, y, made, names=card.feature_names, panels=costs.panels, read=read, by_class=by_class)
+    names, panels = card.feature_names, costs.panels
+    return complete(rows, X, y, made, names=names, panels=panels, read=read, by_class=by_class, weight=weight)
