@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 from scipy.special import expit
 
-from costframe import CEGBClassifier, CostModel
+from costframe import CEGBClassifier, CEGBRanker, CostModel
 from costframe.errors import ParameterError, UntestedWarning
 from costframe.records.completion import find_donors
 from costframe.records.made import Records
@@ -128,3 +128,12 @@ def test_a_single_fit_leaves_out_what_nobody_knows_of_a_class_and_says_so():
         enough = CEGBClassifier(costs).fit(*_draw(1000, tells=2.0)[:2])
     assert "scan" in recorded.predictor_.used_features
     assert "scan" in enough.predictor_.used_features
+
+
+def test_a_ranker_leaves_out_what_nobody_knows_of_a_grade():
+    X, y, _ = _draw(1000, tells=2.0)
+    X[np.flatnonzero(y == 1), 2] = np.nan
+    costs = CostModel.of({"free": 0.0, "other": 0.0, "scan": {"cost": 1e-6, "absent": "not made"}})
+    with pytest.warns(UntestedWarning, match="nobody knows what scan shows of rows of class 1"):
+        model = CEGBRanker(costs).fit(X, y, qid=np.repeat(np.arange(100), 10))
+    assert "scan" not in model.predictor_.used_features

@@ -7,7 +7,7 @@ from record_cases import NAMES, PRICES, records
 
 import costframe as cf
 from costframe.errors import DataError
-from costframe.records.table import RecordedTable, as_numbers, complete_table
+from costframe.records.table import RecordedTable, complete_table, encode_table
 
 
 def _frames():
@@ -33,12 +33,12 @@ def _frames():
 def test_numbers_of_every_library_are_numbers_and_are_completed():
     X, y, frames = _frames()
     for name, frame in frames.items():
-        assert np.nanmax(np.abs(as_numbers(frame, NAMES) - X.to_numpy())) < 0.002, name
+        assert np.nanmax(np.abs(encode_table(frame, NAMES) - X.to_numpy())) < 0.002, name
         table = RecordedTable.of(frame, y, NAMES, cf.CostModel.of(PRICES).panels, None, by_class=True)
         completed = complete_table(frame, table.donors[0], table.records, NAMES)
         assert type(completed) is type(frame)
-        filled = as_numbers(completed, NAMES)
-        assert np.array_equal(filled[:, 2], as_numbers(frame, NAMES)[table.donors[0][:, 0], 2]), name
+        filled = encode_table(completed, NAMES)
+        assert np.array_equal(filled[:, 2], encode_table(frame, NAMES)[table.donors[0][:, 0], 2]), name
 
 
 @pytest.mark.parametrize(

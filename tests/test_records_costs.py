@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 import costframe as cf
 from costframe.core.cost.report import CostReport, error_over_copies
+from costframe.errors import UntestedWarning
 from costframe.plugin import CostModelError, DataError, ParameterError
 from costframe.records.completion import fill, find_donors
 from costframe.records.made import Records
@@ -94,6 +95,15 @@ def test_a_mask_says_which_cells_were_asked_for(model):
     assert not model.cost(X, y, made=np.ones(X.shape, np.bool_)).copies
     with pytest.raises(DataError, match="made"):
         model.cost(X, y, made=asked.iloc[1:])
+
+
+@pytest.mark.filterwarnings("ignore:column 'scan'. no value:costframe.errors.UnknownValuesWarning")
+def test_a_cost_says_that_nobody_knows_what_a_test_would_have_shown(model):
+    X, y = records(seed=2)
+    with pytest.warns(UntestedWarning, match="nobody knows what 'scan' would have shown"):
+        model.cost(X[X["scan"].isna()], y[X["scan"].isna()])
+    with pytest.warns(UntestedWarning, match="positive weight"):
+        model.cost(X, y, sample_weight=X["scan"].isna() * 1.0)
 
 
 def test_tests_that_the_model_does_not_read_may_lack():

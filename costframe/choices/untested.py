@@ -8,7 +8,7 @@ from costframe.core.errors import DataError
 from costframe.core.prices.panels import Panel
 from costframe.core.tables.frames import column_names
 from costframe.records.made import Records, align_mask
-from costframe.records.table import as_numbers
+from costframe.records.table import encode_table
 from costframe.study.rows import StudyRows
 
 
@@ -23,7 +23,7 @@ def refuse_untested(
         return
     held = column_names(rows.X)
     names = [name for name in names if held is None or name in held]
-    numbers, mask = as_numbers(rows.X, names), align_mask(rows.made, rows.X, names)
+    numbers, mask = encode_table(rows.X, names), align_mask(rows.made, rows.X, names)
     asked = [place for place, name in enumerate(names) if read is None or name in read]
     records = Records.of(
         numbers[:, asked],

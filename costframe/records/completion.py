@@ -11,7 +11,7 @@ import functools
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,7 @@ def find_donors(
     reading: Reading = BY_LABEL,
     groups: I8 | None = None,
     weight: F8 | None = None,
+    categorical: Sequence[int] = (),
 ) -> I8:
     """Return the row whose values each row gets of each panel: int64 (copies, n, T).
 
@@ -97,6 +98,8 @@ def find_donors(
     weight : float64 (n,), optional
         How often each row counts, >= 0: a row gives its values with a chance proportional to it, one of weight 0
         never. Equal weights give the donors of None.
+    categorical : sequence of int
+        Columns whose numbers only name categories: near numbers are not alike.
     """
     labels = np.asarray(y, np.float64)
     check_choice("reading", reading, READINGS)
@@ -112,10 +115,10 @@ def find_donors(
     def draw(copy: int) -> I8:
         rng = np.random.default_rng([seed, copy])
         if reading == BY_COLUMNS:
-            return draw_whole_rows(X, labels, records, rng, by_class=by_class, weight=weight)
-        return _Chain(X, labels, kinds, groups, records, rng, weight).run()
+            return draw_whole_rows(X, labels, records, rng, by_class=by_class, weight=weight, categorical=categorical)
+        return _Chain(X, labels, kinds, groups, records, rng, weight, categorical).run()
 
-    digest = _digest(X, labels, groups, records, weight, by_class, seed, reading)
+    digest = _digest(X, labels, groups, records, weight, by_class, seed, reading, [*categorical])
     return np.stack([_completions.get((digest, copy), functools.partial(draw, copy)) for copy in range(copies)])
 
 
@@ -153,11 +156,12 @@ class _Chain:
         records: Records,
         rng: np.random.Generator,
         weight: F8 | None,
+        categorical: Sequence[int],
     ) -> None:
         self.X, self.kinds, self.groups, self.records, self.rng = X, kinds, groups, records, rng
         self.weight, self.gives = weight, find_giving(records.made, weight)
         self.filled = records.hide(X)
-        self.splines = Splines(np.column_stack([self.filled, labels]))
+        self.splines = Splines(np.column_stack([self.filled, labels]), categorical)
         self.donors = np.where(records.made, np.arange(len(X))[:, np.newaxis], -1)
 
     def run(self) -> I8:
@@ -171,7 +175,8 @@ class _Chain:
     def _draw(self, panel: int) -> None:
         made, gives, columns = self.records.made[:, panel], self.gives[:, panel], self.records.columns[panel]
         others = np.setdiff1d(np.arange(self.X.shape[1] + 1), columns)  # the last one is the label
-        predicted = self.splines.predict(self.X[:, columns], others, gives, self.rng, self.weight)
+        targets = self.splines.make_targets(self.X, columns)
+        predicted = self.splines.predict(targets, others, gives, self.rng, self.weight)
         for kind, group in np.unique(np.column_stack([self.kinds, self.groups])[~made], axis=0).tolist():
             of_kind, of_group = self.kinds == kind, self.groups == group
             donors, taking = np.flatnonzero(gives & of_group), np.flatnonzero(~made & of_kind & of_group)

@@ -1,18 +1,12 @@
-"""Donors by like predictions: regressions of what rows lack on what they have, and rows that are near in them."""
+"""Rows that are near in predictions."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from costframe.core.arrays import B1, F8, I8
-from costframe.records.splines import Splines
+from costframe.core.arrays import F8, I8
 
 DONORS = 5  # nearest ones, of which chance takes one
-
-
-def predict_alike(given: F8, targets: F8, known: B1, rng: np.random.Generator, weight: F8 | None = None) -> F8:
-    """Return predictions of targets, float64 (n, t), from columns that are given; see `Splines.predict`."""
-    return Splines(given).predict(targets, np.arange(given.shape[1]), known, rng, weight)
 
 
 def draw_near(giving: F8, taking: F8, rng: np.random.Generator) -> I8:

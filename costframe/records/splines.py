@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -15,6 +15,7 @@ _PENALTY = 3.0  # of a ridge regression on standardized columns
 _KNOTS = (0.25, 0.5, 0.75)  # quantiles at which the slope of a column may change
 _FEW_VALUES = 4  # of a column without knots
 _MOST_COLUMNS = 100  # of a regression: those with the largest correlations
+_MOST_LEVELS = 20  # of a category, the most frequent ones
 _LARGEST = 1e100  # number, whose square is finite
 _TAILS = (0.01, 0.99)  # quantiles beyond which values count as these
 
@@ -22,18 +23,35 @@ _TAILS = (0.01, 0.99)  # quantiles beyond which values count as these
 class Splines:
     """The columns of a table as linear splines and marks of empty cells, from which ridge regressions predict.
 
+    Numbers of `categorical` columns only name categories: whether a row has each of the most frequent ones is a column.
+
     A flexible model would fit the rows that it learns from too well: donors would be those whose value is near a
     prediction, not those whose row is like.
     """
 
-    def __init__(self, table: F8) -> None:
+    def __init__(self, table: F8, categorical: Iterable[int] = ()) -> None:
         table = np.clip(table, -_LARGEST, _LARGEST)
+        self._levels = {column: _levels_of(table[:, column]) for column in categorical}
         self._knots = [_knots_of(values[~np.isnan(values)]) for values in table.T]
-        self._blocks = [_block(values, knots) for values, knots in zip(table.T, self._knots, strict=True)]
+        self._blocks = [self._encode(column, values) for column, values in enumerate(table.T)]
 
     def update(self, column: int, values: F8) -> None:
         """Replace the values of a column, (n,); its knots stay."""
-        self._blocks[column] = _block(np.clip(values, -_LARGEST, _LARGEST), self._knots[column])
+        self._blocks[column] = self._encode(column, np.clip(values, -_LARGEST, _LARGEST))
+
+    def make_targets(self, table: F8, columns: I8) -> F8:
+        """Return some columns of a table as numbers to predict, (n, any): of a category, whether it is each one."""
+        parts = [np.zeros((len(table), 0))]
+        for column in columns.tolist():
+            values = table[:, [column]]
+            has = np.where(np.isnan(values), np.nan, values == self._levels.get(column, values[:0, 0]))
+            parts.append(has if column in self._levels else values)
+        return np.concatenate(parts, axis=1)
+
+    def _encode(self, column: int, values: F8) -> F8:
+        if column in self._levels:
+            return _standardize(_indicators(values, self._levels[column]))
+        return _block(values, self._knots[column])
 
     def predict(self, targets: F8, others: I8, known: B1, rng: np.random.Generator, weight: F8 | None = None) -> F8:
         """Return predictions of targets, (n, t), from the columns `others`, in like units: float64 (n, any).
@@ -65,7 +83,22 @@ def _block(values: F8, knots: F8) -> F8:
     if len(knots) and not empty.all():
         filled = np.clip(np.where(empty, knots[len(knots) // 2], values), knots[0], knots[-1])
         columns += [filled, *(np.maximum(filled - knot, 0.0) for knot in knots[1:-1])]
-    block = np.column_stack(columns) if columns else np.zeros((len(values), 0))
+    return _standardize(np.column_stack(columns) if columns else np.zeros((len(values), 0)))
+
+
+def _levels_of(values: F8) -> F8:
+    """Return the most frequent values of a column, ascending."""
+    levels, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    return np.sort(levels[np.argsort(-counts, kind="stable")[:_MOST_LEVELS]])
+
+
+def _indicators(values: F8, levels: F8) -> F8:
+    """Return whether each value is each level, and whether there is none: float64 (n, levels + 1)."""
+    return np.column_stack([values[:, np.newaxis] == levels, np.isnan(values)]).astype(np.float64)
+
+
+def _standardize(block: F8) -> F8:
+    """Return the columns of a block that vary, with mean 0 and variance 1."""
     block = block - block.mean(axis=0)
     spread = block.std(axis=0)
     varies = np.isfinite(spread) & (spread > 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +36,7 @@ class RecordedTable:
     panels: tuple[Panel, ...]  # of the prices, for the names of what was made together
     by_class: bool
     weight: F8 | None = field(default=None, repr=False)  # (n,), by which donors are drawn; None is equal
+    categorical: tuple[int, ...] = ()  # columns whose numbers only name categories
 
     @classmethod
     def of(
@@ -48,13 +49,22 @@ class RecordedTable:
         *,
         by_class: bool,
         weight: Any = None,
+        categorical: Collection[str] = (),
     ) -> RecordedTable:
-        """Return the records of rows with labels; `made` is as for `find_made`, and weights as for `find_donors`."""
-        numbers = as_numbers(X, names)
+        """Return the records of rows with labels; `made` is as for `find_made`, and weights as for `find_donors`.
+
+        Columns named `categorical` are categories, as those are that hold no numbers.
+        """
+        numbers = encode_table(X, names)
         cells = find_made(numbers, names, panels, made)
         cells = np.ones(numbers.shape, np.bool_) if cells is None else cells
         weight = None if weight is None else check_weights(weight, len(numbers), "sample_weight")
-        return cls(numbers, code_labels(y, by_class=by_class), cells, tuple(names), tuple(panels), by_class, weight)
+        held = column_names(X)
+        kinds = {} if held is None else dict(zip(held, types_of(X), strict=True))
+        others = {*categorical, *(name for name, kind in kinds.items() if not is_number_type(kind))}
+        places = tuple(place for place, name in enumerate(names) if name in others)
+        labels = code_labels(y, by_class=by_class)
+        return cls(numbers, labels, cells, tuple(names), tuple(panels), by_class, weight, places)
 
     @cached_property
     def records(self) -> Records | None:
@@ -78,6 +88,7 @@ class RecordedTable:
             copies=copies,
             reading=reading,
             weight=self.weight,
+            categorical=self.categorical,
         )
 
     def take(self, chosen: I8) -> RecordedTable:
@@ -153,7 +164,7 @@ def _with_column(X: Any, name: str, giving: I8) -> Any:
     return X.assign(**{name: values.where(giving >= 0)})
 
 
-def as_numbers(X: Any, names: Sequence[str]) -> F8:
+def encode_table(X: Any, names: Sequence[str]) -> F8:
     """Return a table as float64 (n, d), in the order of names; other values than numbers as codes, empty ones NaN."""
     held = column_names(X)
     if held is None:
@@ -171,7 +182,10 @@ def as_numbers(X: Any, names: Sequence[str]) -> F8:
 
 
 def is_number_type(kind: object) -> bool:
-    """Return whether a column's type, of any library, is one of numbers or truth values."""
+    """Return whether a column's type, of any library, is one of numbers or truth values, however exact as doubles.
+
+    `is_numeric_dtype` leaves out decimals and floats of Arrow, as models of other libraries read these as they came.
+    """
     return is_numeric_dtype(kind) or _OTHER_NUMBERS.match(str(kind)) is not None
 
 

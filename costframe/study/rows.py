@@ -6,7 +6,7 @@ import functools
 import itertools
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +28,7 @@ from costframe.records.made import check_mask_length
 from costframe.records.readings import BY_COLUMNS, BY_LABEL, Reading
 from costframe.records.table import RecordedTable, complete_table
 from costframe.records.whole_rows import find_givers
-from costframe.training.learning import COPIES, RECORDED, TESTED
+from costframe.training.learning import COPIES, RECORDED, TESTED, find_tested
 
 _MOST_PARTS = 20  # that groups are dealt to, some of them to be held out
 
@@ -91,10 +91,22 @@ class StudyRows:
             check_nested(queries, units, f"groups{suffix}")
         return evolve(self, groups=groups)
 
-    def with_records(self, costs: CostModel, names: Sequence[str], *, by_class: bool) -> StudyRows:
-        """Return the rows with what is known of their tests, by the prices, or by their own mask."""
+    def with_records(
+        self, costs: CostModel, names: Sequence[str], *, by_class: bool, categorical: Collection[str] = ()
+    ) -> StudyRows:
+        """Return the rows with what is known of their tests, by the prices, or by their own mask.
+
+        Columns named `categorical` are categories, as those of a frame are that hold no numbers.
+        """
         recorded = RecordedTable.of(
-            self.X, self.y, names, costs.panels, self.made, by_class=by_class, weight=self.weight
+            self.X,
+            self.y,
+            names,
+            costs.panels,
+            self.made,
+            by_class=by_class,
+            weight=self.weight,
+            categorical=categorical,
         )
         return evolve(self, recorded=recorded)
 
@@ -102,7 +114,9 @@ class StudyRows:
         """Return rows of a data set with what is known of their tests."""
         if not data.has_records:
             return self
-        return self.with_records(data.costs, data.feature_names, by_class=data.task != "regression")
+        return self.with_records(
+            data.costs, data.feature_names, by_class=data.task != "regression", categorical=data.categorical
+        )
 
     def with_mask(self) -> StudyRows:
         """Return the rows with a mask of what is known of their tests."""
@@ -138,7 +152,8 @@ class StudyRows:
         if self.recorded is None or self.recorded.records is None or how == RECORDED:
             return self
         if how == TESTED:
-            return self.take(np.flatnonzero(self.recorded.records.all_made))
+            has_classes = self.recorded.by_class and self.qid is None
+            return self.take(find_tested(self.recorded.records, self.recorded.y, "X", has_classes=has_classes))
         copies = list(itertools.islice(self.completed(), COPIES))
         joined = functools.reduce(StudyRows.append, copies)
         if self.weight is None:

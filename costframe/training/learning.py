@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from costframe.core.arrays import I8
 from costframe.core.checks import check_choice
@@ -24,25 +28,29 @@ def check_learning(how: object) -> None:
     check_choice("learning", how, LEARNING)
 
 
-def learn_from(rows: Rows, records: Records | None, how: str, name: str) -> Rows:
+def learn_from(rows: Rows, records: Records | None, how: str, name: str, categorical: Sequence[int] = ()) -> Rows:
     """Return the rows that a fit learns from; a refusal calls them by `name`, X or X_val.
 
     Completed ones are as many copies of each row as there are completions, whose weights together are the row's. A
-    copy knows its row, as the folds of an algorithm must not part them, and its
-    group, which has its donors.
+    copy knows its row, as the folds of an algorithm must not part them, and its group, which has its donors. Numbers
+    of columns that are `categorical` only name categories.
     """
     if records is None or how == RECORDED:
         return rows
     if how == TESTED:
-        tested = rows.take(records.all_made)
-        if rows.labels is not None and len(np.unique(tested.y)) < len(np.unique(rows.y)):
-            raise DataError(f"{name}: a class has no row in which all tests were made, {', '.join(records.names)}")
-        if not len(tested):
-            raise DataError(f"{name}: there is no row in which all tests were made, {', '.join(records.names)}")
-        return tested
+        return rows.take(find_tested(records, rows.y, name, has_classes=rows.labels is not None))
     by_class, copies = rows.labels is not None or rows.qid is not None, COPIES
     groups = _group(rows, records)
-    donors = find_donors(rows.X, rows.y, records, by_class=by_class, copies=copies, groups=groups, weight=rows.weight)
+    donors = find_donors(
+        rows.X,
+        rows.y,
+        records,
+        by_class=by_class,
+        copies=copies,
+        groups=groups,
+        weight=rows.weight,
+        categorical=categorical,
+    )
     queries = None
     if rows.qid is not None:
         queries = np.concatenate([rows.qid + copy * (int(rows.qid.max()) + 1) for copy in range(copies)])
@@ -55,6 +63,16 @@ def learn_from(rows: Rows, records: Records | None, how: str, name: str) -> Rows
         units=np.tile(np.arange(len(rows)) if rows.qid is None else rows.qid, copies),
         groups=None if groups is None else np.tile(groups, copies),
     )
+
+
+def find_tested(records: Records, y: NDArray[Any], name: str, *, has_classes: bool) -> I8:
+    """Return the rows in which all tests were made, by number; refuse if there are none, or none of a class."""
+    tested = np.flatnonzero(records.all_made)
+    if has_classes and len(np.unique(y[tested])) < len(np.unique(y)):
+        raise DataError(f"{name}: a class has no row in which all tests were made, {', '.join(records.names)}")
+    if not len(tested):
+        raise DataError(f"{name}: there is no row in which all tests were made, {', '.join(records.names)}")
+    return tested
 
 
 def _group(rows: Rows, records: Records) -> I8 | None:

@@ -238,11 +238,12 @@ class CostAwareEstimator(Predicting):
         gaps = (
             self._gaps if records is None or self._gaps is not None else self._find_gaps(train, records, prices.names)
         )
-        train = learn_from(train, records, self._learning, "X")
+        categorical = np.flatnonzero(self._columns.chosen).tolist()
+        train = learn_from(train, records, self._learning, "X", categorical)
         if valid is not None:
             given = others.get("made_val"), others.get("sample_weight_val")
             records = self._records(valid, costs, prices.names, *given, "_val")
-            valid = learn_from(valid, records, self._learning, "X_val")
+            valid = learn_from(valid, records, self._learning, "X_val", categorical)
         classes = len(self.classes_) if hasattr(self, "classes_") else 0
         self._check_errors(costs, prices.names, train, valid)
         named = self._columns
@@ -294,7 +295,8 @@ class CostAwareEstimator(Predicting):
         if self._gaps is not None or records is None or self._learning != COMPLETED:
             return self._gaps
         if rows.labels is None:
-            gaps = find_whole_gaps(names, records, rows.y)
+            grades = () if rows.qid is None else np.unique(rows.y).tolist()  # whose rows have donors of the same one
+            gaps = find_whole_gaps(names, records, rows.y, grades)
         else:
             gaps = find_whole_gaps(names, records, rows.labels[rows.y], rows.labels.tolist())
         if gaps:

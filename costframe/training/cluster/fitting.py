@@ -22,7 +22,7 @@ from costframe.core.tables.partitions import blocks
 from costframe.core.tables.rows import refuse_text
 from costframe.training.cluster.partitions import (
     Partitions,
-    complete_rows,
+    join_columns,
     join_parts,
     keep_queries_together,
     load_partitions,
@@ -66,7 +66,7 @@ def fit_alone(estimator: Any, train: Mapping[str, Any], valid: Mapping[str, Any]
     them maybe in memory; None where it has none.
     """
     columns = None
-    if _has_columns(X := complete_rows(train["X"], "X")):
+    if _has_columns(X := join_columns(train["X"], "X")):
         columns = _find_categories(estimator, X)
         if columns is not None:
             dates = {name: labels for name, labels in columns.categories.items() if isinstance(labels, Dates)}
@@ -75,7 +75,7 @@ def fit_alone(estimator: Any, train: Mapping[str, Any], valid: Mapping[str, Any]
                 estimator.categorical_features = {name: columns.categories.get(name) for name in named}
     given = _read({**train, "X": X}, "X", columns, estimator)
     if (X_val := valid["X_val"]) is not None:
-        given |= _read({**valid, "X_val": complete_rows(X_val, "X_val")}, "X_val", columns, estimator)
+        given |= _read({**valid, "X_val": join_columns(X_val, "X_val")}, "X_val", columns, estimator)
     estimator._is_encoded = True  # noqa: SLF001 - of its own package
     fitted = vars(estimator.fit(**given))
     return {name: value for name, value in fitted.items() if name not in {"_is_encoded", "_dates"}}

@@ -33,7 +33,7 @@ def load_partitions(client: Any, given: Mapping[str, Any], X: str = "X") -> Part
     that is longer or shorter than X, and a table that does not fit.
     """
     held = {name: value for name, value in given.items() if value is not None}
-    held[X] = complete_rows(held[X], X)
+    held[X] = join_columns(held[X], X)
     lazy = {name: value for name, value in held.items() if is_dask(value)}
     loaded = client.persist(list(lazy.values()))  # at once, for they share partitions
     futures = dict(zip(lazy, map(client.compute, blocks(*loaded)), strict=True))
@@ -104,7 +104,7 @@ def _count_rows(part: Any) -> int:
     return len(next(iter(part.values())) if isinstance(part, dict) else part)
 
 
-def complete_rows(X: Any, name: str) -> Any:
+def join_columns(X: Any, name: str) -> Any:
     """Return dask's rows, with all columns in each partition; refuse rows in memory, and categories not known yet."""
     if not is_dask(X):
         raise DataError(f"{name}: expected a dask array or data frame, as the rows of training; got {_kind(X)}")
