@@ -8,14 +8,20 @@ import time
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
+from attrs import evolve
 
 pytest.importorskip("starlette", reason="needs starlette")
 pytest.importorskip("httpx", reason="needs httpx")
-from serve_cases import NAMES, client, model, post, rows, serve_file, talk
+from serve_cases import NAMES, PRICES, client, model, post, rows, serve_file, talk
 
 import costframe as cf
+from costframe.core.predictors.fitted import FittedEstimator
+from costframe.serve.conversation import Conversation
 from costframe.serve.seals import Seal
+
+JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module", params=["cegb", "planner"])
@@ -275,3 +281,127 @@ def test_missing_values_are_paid(http):
     after = post(http, "/next", state=step["state"], values=dict.fromkeys(asks))
     assert after["cost"] == step["cost"] + step["price"]
     assert np.isfinite(after["cost"])
+
+
+@pytest.mark.parametrize("path_", ["/next", "/predict"])
+@pytest.mark.parametrize(("body", "text"), [
+    ('{"values": {"age": 1, "age": 2}}', "stands twice"),
+    ('{"max_cost": 1e999, "values": {}}', "1e999"),
+    ('{"values": {"age": -1e999}}', "-1e999"),
+    ('{"values": {"blood": 3}}', "'blood': it is no feature"),
+    ('{"values": {"blod": 3}}', "'blod': it is no feature"),
+    ('{"values": {}, "known": {"blood": 3}}', "'blood': it is no feature"),
+])  # fmt: skip
+def test_what_json_leaves_open_is_refused(http, path_, body, text):
+    response = http.post(path_, content=body, headers=JSON)
+    assert response.status_code == 400
+    assert text in response.json()["error"]
+
+
+@pytest.mark.parametrize("state", ["plain.aa.\ud800", "signed.\ud800.x", "\ud800", "plain.é"])
+def test_states_of_other_letters_are_refused(path, state):
+    for key in (None, b"k" * 16):
+        with client(serve_file(path, seal=Seal(key))) as http:
+            response = http.post("/next", content=json.dumps({"state": state}).encode(), headers=JSON)
+            assert (response.status_code, "state" in response.json()["error"]) == (400, True)
+
+
+def test_values_that_a_row_lacks_are_named(http):
+    assert "give null" in post(http, "/predict", status=400, values={"age": 1})["error"]
+
+
+def table_of_labels(first):
+    frame = pd.DataFrame({"grade": pd.Categorical(["1", "2", first, "2"] * 30)})
+    y = np.where(frame["grade"] == "1", "ill", "\ud800")
+    return cf.estimator("cegb", costs=cf.CostModel.uniform(["grade"]), tradeoff=1e-4).fit(frame, y)
+
+
+def test_a_label_is_a_text_and_not_its_number(tmp_path):
+    cf.save(table_of_labels("3"), tmp_path / "a.model")
+    with client(serve_file(tmp_path / "a.model")) as http:
+        state = post(http, "/next")["state"]
+        for asked in ({"values": {"grade": 1}}, {"known": {"grade": True}}, {"state": state, "values": {"grade": 1.0}}):
+            assert "expected a label as a text" in post(http, "/next", status=400, **asked)["error"]
+        assert "expected a label" in post(http, "/predict", status=400, values={"grade": 1})["error"]
+        assert post(http, "/predict", values={"grade": "1"})["label"] == "ill"
+
+
+def test_a_lone_surrogate_in_a_label_is_told(tmp_path):
+    cf.save(table_of_labels("3"), tmp_path / "a.model")
+    with client(serve_file(tmp_path / "a.model")) as http:
+        assert "\ud800" in http.get("/model").json()["classes"]
+        assert post(http, "/predict", values={"grade": "2"})["label"] == "\ud800"
+
+
+def wait_until(http, status):
+    for _ in range(100):
+        http.get("/model")
+        if (told := http.get("/health").json())["status"] == status:
+            return told
+        time.sleep(0.1)
+    raise AssertionError(told)
+
+
+def test_health_tells_of_a_file_that_is_gone_or_broken_and_not_where_it_is(path, caplog):
+    content = path.read_bytes()
+    with client(serve_file(path)) as http:
+        path.unlink()
+        assert "gone" in wait_until(http, "degraded")["problem"]
+        path.write_bytes(content)
+        wait_until(http, "ok")
+        path.write_bytes(b"no model")
+        told = wait_until(http, "degraded")["problem"]
+        assert str(path.parent) not in told
+        assert post(http, "/next")["asks"]
+    assert str(path) in caplog.text
+
+
+def test_a_conversation_goes_on_at_the_prices_that_it_began_with(tmp_path):
+    fitted, path = model("planner"), tmp_path / "my.model"
+    cf.save(fitted, path)
+    dearer = {**PRICES, "features": PRICES["features"] | {"scan": 26}}
+    with client(serve_file(path)) as http:
+        first = post(http, "/next")
+        other = evolve(fitted.predictor_, costs=cf.CostModel.of(dearer))
+        cf.save(FittedEstimator(other, "classifier"), path)
+        for _ in range(100):
+            prices = [feature["price"] for feature in http.get("/model").json()["features"]]
+            if 26 in prices:
+                break
+            time.sleep(0.1)
+        assert 26 in prices
+        assert post(http, "/next", state=first["state"])["price"] == first["price"]
+    cf.save(fitted, path)
+    with client(serve_file(path)) as http:
+        old = post(http, "/next")["state"]
+    cf.save(FittedEstimator(other, "classifier"), path)
+    with client(serve_file(path)) as http:
+        assert "the prices have changed" in post(http, "/next", status=400, state=old)["error"]
+
+
+@pytest.mark.parametrize("algorithm", ["cegb", "planner"])
+def test_parts_of_a_round_are_billed_as_one_round(algorithm):
+    """Answers that come one by one are of the round that asked for them; only what waits is priced and explained."""
+    costs = cf.CostModel.of({**PRICES, "resources": {"blood": {"cost": 5, "round": 3}}})
+    predictor, (X, _) = model(algorithm).predictor_, rows(20, seed=4)
+    asked_by_parts = 0  # questions
+    for row in X:
+        values, inquiry = dict(zip(NAMES, row.tolist(), strict=True)), predictor.inquire(costs)
+        talk = Conversation.begin(predictor, costs)
+        lost = "iron" in inquiry.needs  # the row begins again, and goes to the laboratory twice
+        if lost:
+            inquiry = inquiry.without(["scan"], {"glucose": values["glucose"]})
+            talk = talk.tell({"glucose": values["glucose"]}, ["scan"])
+        while inquiry.needs:
+            for name in inquiry.needs:
+                before, (each, together) = talk.cost, talk.quotes()
+                told = talk.inquiry.why(tuple(talk.told))
+                assert {*talk.needs} == {ask for part in told.asks for ask in part.names}
+                assert told.price == together
+                talk = talk.tell({name: values[name]})
+                assert talk.cost == pytest.approx(before + each[0])
+                asked_by_parts += 1
+            inquiry.supply({name: values[name] for name in inquiry.needs})
+            assert talk.cost == inquiry.cost
+        assert talk.inquiry.answer.cost == inquiry.answer.cost
+    assert asked_by_parts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 from serve_cases import model, started
 from test_page_in_browser import CHROMIUM, DRIVER, SIZES, browser
@@ -94,6 +96,27 @@ def test_unknown_is_paid_and_what_cannot_be_had_is_not(page, fitted):
         page.execute_script("document.getElementById('absent').click()")
         wait_for(page, f"window.page.past.length === {turn}")
     assert answered(page)["cost"] == paid
+
+
+def test_a_question_is_answered_once_however_often_somebody_clicks(page):
+    page.execute_script("for (const id of ['unknown', 'absent', 'unknown']) document.getElementById(id).click()")
+    wait_for(page, "window.page.past.length > 0 && !window.page.waiting")
+    assert page.execute_script("return [window.page.past.length, window.page.lines.length]") == [1, 1]
+
+
+def test_a_feature_may_have_any_name(browser, tmp_path):
+    names = ["__proto__", "</script>", "constructor"]
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    fitted = cf.estimator("cegb", costs=cf.CostModel.uniform(names), tradeoff=1e-4)
+    fitted.fit(pd.DataFrame(X, columns=names), X.sum(axis=1) > 0)
+    cf.save(fitted, tmp_path / "my.model")
+    with started(tmp_path / "my.model") as (http, _):
+        browser.get(str(http.base_url))
+        wait_for(browser, "window.page && window.page.told")
+        fill = "for (const name of arguments[0]) document.getElementById(`known ${name}`).value = '0.5';"
+        browser.execute_script(f"{fill} document.getElementById('known').requestSubmit()", names)
+        wait_for(browser, "window.page.told.answer !== null")
+        assert answered(browser)["cost"] == 0.0
 
 
 def test_a_wrong_value_stays_on_the_page(page):

@@ -19,8 +19,9 @@ from costframe.core.errors import CostframeError, InquiryError, SourceError
 from costframe.serve.meters import Meters
 from costframe.serve.openapi import openapi
 from costframe.serve.replies import describe_answer
-from costframe.serve.requests import RowRequest, as_known
+from costframe.serve.requests import RowRequest
 from costframe.serve.service import Service
+from costframe.serve.values import as_known, as_row, row_source
 from costframe.sources import predict_one, predict_one_async
 
 if TYPE_CHECKING:
@@ -90,21 +91,23 @@ async def _open(service: Service, meters: Meters, app: Starlette) -> AsyncIterat
 async def _predict(service: Service, state: Any, body: bytes) -> Any:
     """Predict one row, of its values or of the sources; return its answer."""
     asked, model = RowRequest.read(body), service.models.model
+    terms = asked.terms | {"known": as_known(asked.terms.get("known", ()), model.predictor)}
     if asked.values is not None:
         if "deadline" in asked.terms:
             raise InquiryError("deadline: goes with 'key', for values at hand take no time")
-        end = predict_one(model.fitted, as_known(asked.values), model.prices, **asked.terms)
+        row = row_source(as_row(asked.values, model.predictor))
+        end = predict_one(model.fitted, row, model.prices, **terms)
         return describe_answer(model.fitted, end)
     if state.sources is None:
         raise InquiryError("key: this service has no sources; give 'values'")
     if state.in_flight >= service.in_flight:
         raise HTTPException(503, "too many rows at once", {"retry-after": "1"})
-    deadlines = [time for time in (service.deadline, asked.terms.pop("deadline", None)) if time is not None]
+    deadlines = [time for time in (service.deadline, terms.pop("deadline", None)) if time is not None]
     state.in_flight += 1
     try:
         end = await predict_one_async(
             model.fitted, state.sources, model.prices, key=asked.key, observe=state.observe,
-            deadline=min(deadlines, default=None), **asked.terms,
+            deadline=min(deadlines, default=None), **terms,
         )  # fmt: skip
     finally:
         state.in_flight -= 1
@@ -128,7 +131,8 @@ async def read_body(request: Request) -> bytes:
 def reply(content: Any, status: int = 200) -> Response:
     """Return a reply of JSON that nobody may keep, for it is about somebody."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    return Response(text, status, {"cache-control": "no-store", "x-content-type-options": "nosniff"}, _JSON)
+    encoded = text.encode(errors="backslashreplace")  # lone surrogates, as JSON escapes them
+    return Response(encoded, status, {"cache-control": "no-store", "x-content-type-options": "nosniff"}, _JSON)
 
 
 async def _refuse(_request: Request, error: Exception) -> Response:

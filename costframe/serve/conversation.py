@@ -6,7 +6,6 @@ A conversation is an inquiry that also takes a part of what it asked for, and th
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any, Self
@@ -17,8 +16,10 @@ from costframe.core.errors import InquiryError, quote_names
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.inquiry_state import read_round, write_values
 from costframe.core.predictors.predictor import Predictor
+from costframe.core.predictors.resumed import resume_inquiry
 from costframe.core.prices.costs import CostModel
-from costframe.core.terms.values import as_floats
+from costframe.core.strict_json import parse_strictly
+from costframe.serve.values import as_row
 
 
 @frozen(eq=False)
@@ -56,12 +57,12 @@ class Conversation:
         """
         first, _, text = state.partition("\n")
         try:
-            content = json.loads(first)
-        except (ValueError, RecursionError):
+            content = parse_strictly(first)
+        except ValueError:
             content = None
         if not isinstance(content, dict):
             raise InquiryError("state: expected one that this service gave, got another text")
-        inquiry = predictor.resume(text, prices)
+        inquiry = resume_inquiry(predictor, text, prices, at_other_prices=False)
         if content and not content.keys() < set(inquiry.needs):
             raise InquiryError("state: expected one that this service gave, got values that it does not ask for")
         return cls(predictor, prices, inquiry, read_round(inquiry.rounds + 1, content, predictor.categories))
@@ -79,18 +80,13 @@ class Conversation:
     @property
     def cost(self) -> float:
         """Cost of the row so far."""
-        bought = [f for f in self._columns(self.bought) if f not in self.inquiry.ledger.features]
-        return self.inquiry.ledger.total(bought, self.inquiry.evaluated)
-
-    @property
-    def bought(self) -> tuple[str, ...]:
-        """Features paid for so far, in order."""
-        return (*self.inquiry.acquired, *self.told)
+        return self.inquiry.cost_with(tuple(self.told))
 
     def quotes(self) -> tuple[list[float], float]:
         """Return the price now of each feature in `needs`, and of all of them together."""
-        needs, bought, quote = self._columns(self.needs), self._columns(self.bought), self.inquiry.ledger.quote
-        return [quote((f,), bought) for f in needs], quote(needs, bought)
+        needs, came, bought = map(self._columns, (self.needs, self.told, self.inquiry.acquired))
+        quote = self.inquiry.ledger.quote
+        return [quote((f,), bought, came) for f in needs], quote(needs, bought, came)
 
     def tell(self, values: Mapping[str, Any], unavailable: Iterable[str] = ()) -> Self:
         """Return the conversation that has been told values, and what cannot be had.
@@ -123,8 +119,7 @@ class Conversation:
             raise InquiryError(
                 f"values: expected those of {asked}, got {quote_names(surplus)}; begin again to tell more"
             )
-        given = {name: math.nan if value is None else value for name, value in values.items()}
-        return dict(zip(given, as_floats(given, given, self.predictor.categories), strict=True))
+        return as_row(values, self.predictor)
 
     def values(self) -> dict[str, float]:
         """Return the values that are there, by feature."""

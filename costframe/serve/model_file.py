@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from costframe.core.errors import CostframeError, InquiryError
+from costframe.core.errors import InquiryError
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
@@ -18,6 +19,7 @@ from costframe.serve.conversation import Conversation
 
 KEPT = 4  # models whose conversations go on
 LOOK_AFTER = 0.5  # seconds
+_LOG = logging.getLogger("costframe.serve")
 
 
 @frozen(eq=False)
@@ -79,15 +81,18 @@ class ModelFile:
         """Begin to read the file in a thread if it has changed."""
         self._looked = time.monotonic()
         stamp = self._stamp_now()
-        if stamp is not None and stamp != self._stamp and self._reading.acquire(blocking=False):
+        if stamp is None:
+            self._stamp, self.problem = None, "the model file is gone; the model that it held goes on"
+        elif stamp != self._stamp and self._reading.acquire(blocking=False):
             threading.Thread(target=self._read_again, args=(stamp,), daemon=True).start()
 
     def _read_again(self, stamp: tuple[int, int, int]) -> None:
         try:
             self._models = [self._read(), *self._models[: KEPT - 1]]
             self.problem = None
-        except (CostframeError, OSError) as error:
-            self.problem = f"the model file has changed, and cannot be read: {error}"
+        except Exception as error:  # noqa: BLE001 - whatever a file holds, the model that is there goes on
+            _LOG.warning("the model file has changed, and cannot be read: %s", error)  # with its path, not for callers
+            self.problem = "the model file has changed, and cannot be read; the log of the service tells more"
         finally:
             self._stamp = stamp
             self._reading.release()

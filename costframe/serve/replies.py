@@ -60,7 +60,7 @@ def describe_step(fitted: FittedEstimator, talk: Conversation, state: str | None
         "answer": None if asks else describe_answer(fitted, talk.inquiry.answer),
     }
     if "why" in include:
-        why = talk.inquiry.why()
+        why = talk.inquiry.why(tuple(talk.told))
         step["why"] = why.to_dict()
     if "so_far" in include and asks:
         step["so_far"] = describe_so_far(fitted, talk)

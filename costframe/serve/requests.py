@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from typing import Any, Self
 
 from attrs import field, frozen
 
 from costframe.core.errors import InquiryError, quote_names, shown, suggestion
+from costframe.core.strict_json import parse_strictly
 from costframe.serve.replies import INCLUDED
 
 _TERMS = ("max_cost", "tradeoff", "known")  # of a start only
@@ -82,9 +82,9 @@ class RowRequest:
 def read_object(body: bytes, allowed: Collection[str]) -> dict[str, Any]:
     """Return the JSON object in a body, of some keys alone; an empty body is an empty object."""
     try:
-        content = json.loads(body, parse_constant=_refuse) if body else {}
-    except (ValueError, RecursionError):
-        raise InquiryError("expected a body of JSON, got other bytes") from None
+        content = parse_strictly(body) if body else {}
+    except ValueError as error:
+        raise InquiryError(f"expected a body of JSON: {error}") from None
     if not isinstance(content, dict):
         raise InquiryError(f"expected a JSON object, got {shown(content)}")
     for name in content:
@@ -93,10 +93,6 @@ def read_object(body: bytes, allowed: Collection[str]) -> dict[str, Any]:
                 f"{shown(name)}: unknown{suggestion(name, allowed)}; expected some of {quote_names(allowed, 9)}"
             )
     return content
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(name)  # NaN and infinities are no JSON
 
 
 def read_values(content: dict[str, Any], name: str) -> dict[str, Any]:
@@ -129,8 +125,3 @@ def _read_terms(terms: dict[str, Any]) -> dict[str, Any]:
     if isinstance(known := terms.get("known"), dict):
         return terms | {"known": read_values(terms, "known")}
     return terms if known is None else terms | {"known": _names(terms, "known")}
-
-
-def as_known(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values that are told at the start, where None is missing, as `inquire` knows them."""
-    return {name: float("nan") if value is None else value for name, value in values.items()}

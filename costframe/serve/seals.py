@@ -42,6 +42,8 @@ class Seal:
 
     def open(self, state: str) -> str:
         """Return the text of a state; an `InquiryError` if it was not closed by this key."""
+        if not state.isascii():
+            raise InquiryError("state: expected one that this service gave, got another text")
         kind, _, rest = state.partition(".")
         content, _, signature = rest.partition(".")
         expected = (_PLAIN, "") if self.key is None else (_SIGNED, self._sign(content))

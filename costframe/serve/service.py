@@ -11,8 +11,9 @@ from costframe.core.errors import InquiryError, quote_names
 from costframe.serve.conversation import Conversation
 from costframe.serve.model_file import ModelFile
 from costframe.serve.replies import describe_step
-from costframe.serve.requests import StepRequest, as_known
+from costframe.serve.requests import StepRequest
 from costframe.serve.seals import Seal
+from costframe.serve.values import as_known, as_row
 from costframe.sources import Sources
 
 
@@ -47,11 +48,11 @@ class Service:
         asked = StepRequest.read(body)
         if asked.state is None:
             model = self.models.model
-            known = asked.terms.get("known", {})
-            known = known if isinstance(known, dict) else dict.fromkeys(known)
+            known = as_known(asked.terms.get("known", ()), model.predictor)
             if twice := known.keys() & asked.values.keys():
                 raise InquiryError(f"{quote_names(sorted(twice))}: given as known, and as values")
-            terms = asked.terms | {"known": known | as_known(asked.values) or (), "unavailable": asked.unavailable}
+            known |= as_row(asked.values, model.predictor)
+            terms = asked.terms | {"known": known or (), "unavailable": asked.unavailable}
             talk = Conversation.begin(model.predictor, model.prices, **terms)
         else:
             model, talk = self.models.resume(self.seal.open(asked.state))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Hashable
 from contextlib import suppress
 from fractions import Fraction
@@ -17,6 +18,7 @@ from costframe.core.errors import DataError, shown
 from costframe.sources.replay import read_lines
 
 FORMAT = "paid calls 1"
+_AMOUNT = re.compile("[0-9]{1,2000}(/[0-9]{1,2000})?")  # as a Fraction is written; exponents could take forever
 _OPEN: set[Path] = set()  # files in use in this process: two functions must not take each other's answers
 
 
@@ -125,9 +127,10 @@ class PaidAnswers:
 
 def _read_amount(line: dict[str, Any]) -> Fraction | None:
     """Return what a call of a file was paid; None if the line does not say so."""
-    with suppress(TypeError, ValueError, ZeroDivisionError):
-        if (paid := Fraction(line.get("paid", ""))) >= 0:
-            return paid
+    paid = line.get("paid")
+    with suppress(ValueError, ZeroDivisionError):
+        if isinstance(paid, str) and _AMOUNT.fullmatch(paid):
+            return Fraction(paid)
     return None
 
 

@@ -223,10 +223,17 @@ class Inquiry:
     @property
     def cost(self) -> float:
         """Cost of the row so far."""
-        evaluated = self.walker.evaluated
+        return self.cost_with(())
+
+    def cost_with(self, came: Sequence[str]) -> float:
+        """Return the cost of the row so far, also of those features in `needs` that came already."""
+        evaluated, acquired = self.walker.evaluated, self._acquired
+        if came:
+            acquired += bought_in(self._asked, [(tuple(came), ())])
         if self._asked.prices.has_rounds:
-            evaluated += bought_rounds(self._asked, self._given)
-        return self.ledger.total(self._acquired, evaluated)
+            rounds = (*self._given, (tuple(came), ())) if came else self._given
+            evaluated += bought_rounds(self._asked, rounds)
+        return self.ledger.total(acquired, evaluated)
 
     @property
     def evaluated(self) -> Fraction:
@@ -238,12 +245,19 @@ class Inquiry:
         """Number of the class of the row, where its prediction does not tell it; see `Walker`."""
         return self.walker.place
 
-    def why(self) -> Why:
-        """Return why it asks for what it needs, or why it stopped: data, and sentences as its text."""
-        paid = self._acquired
+    def why(self, came: Sequence[str] = ()) -> Why:
+        """Return why it asks for what it needs, or why it stopped: data, and sentences as its text.
+
+        Of features in `needs` that `came` already it says nothing, and prices are of the others in that round.
+        """
+        paid, there = self._acquired, [self.predictor.card.column[name] for name in came]
         with nullcontext() if self._outputs is None else self._outputs.copy().keeping():
             grounds = self.grounds()
-        return Why.of(grounds, self._names, lambda columns: self.ledger.quote(columns, paid), self.terms.costs.unit)
+        if there:
+            grounds = grounds.among({*range(len(self._names))}.difference(there))
+        return Why.of(
+            grounds, self._names, lambda columns: self.ledger.quote(columns, paid, there), self.terms.costs.unit
+        )
 
     def changes(self) -> Changes:
         """Return which values of features without a value would, alone, change the class; see `Changes`."""

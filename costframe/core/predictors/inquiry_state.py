@@ -9,6 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from costframe.core.errors import CostframeError, InquiryError, shown
+from costframe.core.strict_json import parse_strictly
 from costframe.core.tables.categories import Categories
 from costframe.core.tables.kept_outputs import Outputs
 from costframe.core.tables.written_values import read_number, read_value, write_number, write_value
@@ -89,24 +90,9 @@ def _parse(text: object) -> Any:
     if len(text) > MOST_LETTERS:
         raise InquiryError(f"resume: expected a text of at most {MOST_LETTERS:,} letters, got {len(text):,}")
     try:
-        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse)
-    except InquiryError:
-        raise
-    except RecursionError:
-        raise InquiryError("resume: expected the state of an inquiry, got a text nested too deeply") from None
+        return parse_strictly(text)
     except ValueError as error:
         raise InquiryError(f"resume: expected the state of an inquiry in JSON: {error}") from None
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise InquiryError(f"resume: a key stands twice among {shown([key for key, _ in pairs])}")
-    return found
-
-
-def _refuse(constant: str) -> Any:
-    raise InquiryError(f"resume: expected JSON without {constant}")
 
 
 def _is_list(value: object) -> bool:

@@ -38,10 +38,17 @@ class Ledger:
         """Return the resources paid for before, or for features bought since."""
         return self.resources | self._needs.of_features(bought, self.resources)
 
-    def quote(self, features: Iterable[int], bought: Iterable[int] = ()) -> float:
-        """Return the price of buying features after others, in one round; those already paid for cost nothing."""
-        fresh, paid = sorted(set(features) - self.features - set(bought)), self.resources_paid(bought)
-        again = price_round(self._exact, self._prices, fresh, paid)
+    def quote(self, features: Iterable[int], bought: Collection[int] = (), came: Collection[int] = ()) -> float:
+        """Return the price of buying features after others, in one round; those already paid for cost nothing.
+
+        Features that `came` are bought too, in the same round.
+        """
+        fresh, paid = sorted(set(features) - self.features - {*bought, *came}), self.resources_paid(bought)
+        bought_now = sorted(set(came) - self.features)
+        again = price_round(self._exact, self._prices, [*bought_now, *fresh], paid)
+        if bought_now:
+            again -= price_round(self._exact, self._prices, bought_now, paid)
+            paid = self.resources_paid([*bought, *bought_now])
         return self._exact.money(price_exactly(self._exact, self._needs, fresh, paid) + again)
 
     def rounds(self, rounds: Iterable[Iterable[int]]) -> Fraction:

@@ -36,14 +36,18 @@ class AskPage {
     this.show(told);
   }
 
-  // What the model tells; null, with the reason on the page, where it refuses.
+  // What the model tells; null, with the reason on the page, where it refuses, or while it has not told the last.
   async ask(state, given) {
+    if (this.waiting) return null;
+    this.waiting = true;
     try {
       return await this.model.next(state, given);
     } catch (error) {
       this.get("now").hidden = false;
       this.get("problem").textContent = error.message;
       return null;
+    } finally {
+      this.waiting = false;
     }
   }
 
@@ -72,7 +76,7 @@ class AskPage {
 
   startKnown(event) {
     event.preventDefault();
-    const known = {};
+    const known = Object.create(null); // a feature may be named __proto__
     for (const feature of this.model.about.features) {
       const field = document.getElementById(`known ${feature.name}`);
       const value = field.value.trim() === "" ? null : this.read(field, feature.name);

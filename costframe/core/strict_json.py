@@ -1,0 +1,39 @@
+"""JSON of strangers, read without guesses."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from costframe.core.errors import shown
+
+
+def parse_strictly(text: str | bytes) -> Any:
+    """Return what a JSON text holds.
+
+    A `ValueError` says why it is refused: no JSON, a key that stands twice, NaN or infinity, a number beyond doubles,
+    or lists too deep.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"a key stands twice among {shown([key for key, _ in pairs])}")
+    return found
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"expected JSON without {constant}")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"expected numbers that a double can hold, got {shown(text)}")
+    return number
