@@ -58,6 +58,8 @@ def check(target, path):
             assert "asked" in why["why"]["text"]
             _, error = await call(client, "answer", state=first["state"], values={"mri": 1})
             assert "'mri'" in error
+            _, error = await call(client, "start", max_cost=7)  # its name is budget
+            assert "max_cost" in error
             _, error = await call(client, "start", unavailable=["mri"])
             assert "mri" in error
 

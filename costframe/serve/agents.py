@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from costframe import __version__
@@ -22,7 +23,6 @@ def make_server(service: Service) -> Any:
     """Return an MCP server with the tools `describe`, `start`, `answer` and `why`."""
     server_class = needed("mcp.server.mcpserver", "mcp").MCPServer
     failure = needed("mcp.server.mcpserver.exceptions", "mcp").ToolError
-    server = server_class("costframe", instructions=INSTRUCTIONS, version=__version__)
 
     def step(asked: dict[str, Any]) -> dict[str, Any]:
         """Take a step as over HTTP, with errors as the protocol has them."""
@@ -32,12 +32,10 @@ def make_server(service: Service) -> Any:
             raise failure(str(error)) from None
         return told
 
-    @server.tool()  # type: ignore[untyped-decorator]
     def describe() -> dict[str, Any]:
         """List the features that the model can be told, with kinds, labels and prices, and the classes it answers."""
         return service.models.model.description
 
-    @server.tool()  # type: ignore[untyped-decorator]
     def start(
         known: dict[str, float | str | None] | None = None,
         budget: float | None = None,
@@ -52,7 +50,6 @@ def make_server(service: Service) -> Any:
         """
         return step({"values": known or {}, "max_cost": budget, "unavailable": unavailable or []})
 
-    @server.tool()  # type: ignore[untyped-decorator]
     def answer(
         state: str, values: dict[str, float | str | None] | None = None, unavailable: list[str] | None = None
     ) -> dict[str, Any]:
@@ -65,10 +62,20 @@ def make_server(service: Service) -> Any:
         """
         return step({"state": state, "values": values or {}, "unavailable": unavailable or []})
 
-    @server.tool()  # type: ignore[untyped-decorator]
     def why(state: str) -> dict[str, Any]:
         """Say why the model asks for what it asks, the running answer, and what would change it."""
         told = step({"state": state, "include": ["why", "so_far", "changes"]})
         return {name: told.get(name) for name in ("asks", "price", "cost", "why", "so_far", "changes")}
 
-    return server
+    tools = list(map(_make_tool, (describe, start, answer, why)))
+    return server_class("costframe", instructions=INSTRUCTIONS, version=__version__, tools=tools)
+
+
+def _make_tool(function: Callable[..., dict[str, Any]]) -> Any:
+    """Return the tool of a function, which refuses arguments that it does not know: another name is no budget."""
+    tool = needed("mcp.server.mcpserver.tools", "mcp").Tool.from_function(function)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
+    return tool
