@@ -67,7 +67,8 @@ def make_server(service: Service) -> Any:
         told = step({"state": state, "include": ["why", "so_far", "changes"]})
         return {name: told.get(name) for name in ("asks", "price", "cost", "why", "so_far", "changes")}
 
-    tools = list(map(_make_tool, (describe, start, answer, why)))
+    functions: list[Callable[..., dict[str, Any]]] = [describe, start, answer, why]
+    tools = [_make_tool(function) for function in functions]
     return server_class("costframe", instructions=INSTRUCTIONS, version=__version__, tools=tools)
 
 
