@@ -68,6 +68,7 @@ inline bool plant(const Growth& g) {
     if (g.prices.kind != nobody) {
         std::ranges::fill(g.prices.used, false);
         begin_prices(g.prices);
+        std::ranges::fill(g.prices.visits.ready, u8{0});
         if (place.open == 1) open_account(g.prices, room, g.rows);
     }
     return place.open == 1;
@@ -205,7 +206,7 @@ inline i64 split_leaf(const Growth& g, i64 slot, bool owed) {
 
 // Pay for a split, make it, and update the payments of other leaves; return as `split_leaf` does.
 inline i64 split_at_prices(const Growth& g, i64 slot) {
-    const Payment payment = pay(g.prices, g.room, slot, g.room.place[slot].feature);
+    const Payment payment = pay(g.prices, g.room, g.rows_of(slot), slot, g.room.place[slot].feature);
     const i64 searched = split_leaf(g, slot, payment.owed);
     if (payment.changed && !g.task.breadth) {
         for (i64 other = 0; other < g.room.state->small; ++other) {

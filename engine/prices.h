@@ -96,7 +96,10 @@ inline void price_by_model(const Prices& p, const Room& room, i64 slot, double w
 inline void open_account(const Prices& p, const Room& room, Vector<const i32> rows) {
     double weight[] = {weigh_rows(rows, p.row_weight)};
     sum_over_workers(p.address, Vector<double>(weight));
-    if (p.kind == model) return price_by_model(p, room, 0, weight[0], p.root);
+    if (p.kind == model) {
+        price_by_model(p, room, 0, weight[0], p.root);
+        return add_rounds_of(p.visits, rows, p.row_weight, room.money[0]);
+    }
     if (p.all_known && static_cast<i64>(rows.size()) == p.marks.rows && p.address == 0) {
         std::ranges::copy(p.paid_by_all, room.paid[0].begin());
     } else {
@@ -105,6 +108,7 @@ inline void open_account(const Prices& p, const Room& room, Vector<const i32> ro
     }
     room.numbers[0].weight = weight[0];
     price_leaf(p, room, 0, weight[0], p.root);
+    add_rounds_of(p.visits, rows, p.row_weight, room.money[0]);
 }
 
 // Return the weights of the rows of two children, and of those of the first that have paid for each item. The second
@@ -126,7 +130,7 @@ inline std::vector<double> count_account(const Prices& p, const Room& room, i64 
 
 // Compute the payments of two children from what `count_account` has counted, of all workers. The larger child has its
 // parent's slot; what the smaller one has paid is subtracted for it.
-inline void settle_account(const Prices& p, const Room& room, i64 small, i64 large, Vector<const double> counted) {
+inline void settle_items(const Prices& p, const Room& room, i64 small, i64 large, Vector<const double> counted) {
     const double whole = room.numbers[large].weight, fewer = counted[0], more = counted[1];
     if (p.kind == model) {
         price_by_model(p, room, small, fewer, 0.0);
@@ -148,6 +152,26 @@ inline void settle_account(const Prices& p, const Room& room, i64 small, i64 lar
     price_leaf(p, room, large, more, 0.0);
 }
 
+// Compute the payments of the waiting leaves, from what `count_account` has counted.
+inline void settle_account(const Growth& g, Vector<const double> counted) {
+    const State& state = *g.room.state;
+    settle_items(g.prices, g.room, state.small, state.large, counted);
+    for (i64 slot : {state.small, state.large}) {
+        add_rounds_of(g.prices.visits, g.rows_of(slot), g.prices.row_weight, g.room.money[slot]);
+    }
+}
+
+// Return what the rows of a leaf pay for rounds at a split on a feature.
+inline double round_price(const Prices& p, Vector<const i32> rows, i64 f) {
+    if (p.visits.empty()) return 0.0;
+    RoundsOwed owed(p.visits);
+    double total = 0.0;
+    for (i32 row : rows) {
+        if (owed.look(row)) total += owed.price(f) * (p.row_weight.empty() ? 1.0 : p.row_weight[row]);
+    }
+    return total;
+}
+
 // What a payment does: it changes prices of other leaves, or the leaf's rows are to be marked.
 struct Payment {
     bool changed, owed;
@@ -162,8 +186,8 @@ inline Payment pay_by_model(const Prices& p, i64 f) {
     return {changed, false};
 }
 
-// Pay for the split of a leaf.
-inline Payment pay(const Prices& p, const Room& room, i64 slot, i64 f) {
+// Pay for the split of a leaf; `Visits` count what further rounds cost.
+inline Payment pay(const Prices& p, const Room& room, Vector<const i32> rows, i64 slot, i64 f) {
     if (p.kind == model) return pay_by_model(p, f);
     const double weight = room.numbers[slot].weight;
     const auto paid = room.paid[slot];
@@ -177,6 +201,7 @@ inline Payment pay(const Prices& p, const Room& room, i64 slot, i64 f) {
     }
     p.totals[0] += room.money(slot, f);
     p.totals[0] += uncharged;
+    if (!p.visits.empty()) p.totals[0] -= round_price(p, rows, f);
     const bool first = !p.once_paid[f] && p.true_once[f] > 0;
     if (first) p.totals[1] += p.true_once[f];
     p.once_paid[f] = true;

@@ -7,6 +7,7 @@
 
 #include "packing.h"
 #include "span.h"
+#include "visits.h"
 
 namespace costframe::trees {
 
@@ -174,6 +175,7 @@ struct Prices {
     Vector<const double> true_once;
     i64 n_items, all_known, address;
     double unit;
+    Visits visits;
 
     Vector<const i64> items_of(i64 f) const { return items.subspan(begin[f], begin[f + 1] - begin[f]); }
 };

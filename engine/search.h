@@ -123,14 +123,14 @@ inline void combine_waiting(const Growth& g, i64 n_parts, std::vector<double>& c
     if (n_parts > 1) add_parts(g.room, sums, 0, g.task.n_bins);
     sum_both_over_workers(g.task.address, Vector<i64>(sums.data, static_cast<std::size_t>(sums.size())),
                           Vector<double>(counted), g.prices.unit);
-    if (!counted.empty()) settle_account(g.prices, g.room, state.small, state.large, counted);
+    if (!counted.empty()) settle_account(g, counted);
 }
 
 // Compute the payments of the waiting leaves.
 inline void account_waiting(const Growth& g) {
     std::vector<double> counted = count_waiting(g);
     sum_over_workers(g.prices.address, Vector<double>(counted));
-    settle_account(g.prices, g.room, g.room.state->small, g.room.state->large, counted);
+    settle_account(g, counted);
 }
 
 // Do one part of the job on the board.
@@ -154,6 +154,7 @@ inline void do_part(const Growth& g, i64 part) {
         return fill_histogram(task.bins, task.words, mine, task.columns, task.n_bins, sums);
     }
     if (board.owed == 1) mark_rows(g.prices, mine, place.feature);
+    ask_for(g.prices.visits, mine, place.feature);
     const auto column = task.by_column[place.feature];
     board.counts[part] = divide_rows(column, room.goes_left, mine, room.rows.subspan(first, size));
 }

@@ -8,6 +8,7 @@
 #include "interface.h"
 #include "layout.h"
 #include "needs.h"
+#include "visits.h"
 
 using namespace costframe;
 
@@ -143,6 +144,21 @@ EXPORT i64 pay_tree(const double* X, i64 n, i64 d, const Tree* tree, const doubl
         return costframe::pay_tree({X, n, d}, *tree, {split, learner, reuse}, {nullptr, d, cost, *needs, resource_cost},
                                    {{masks, n, W}, computed, bought, leaves});
     });
+}
+
+EXPORT i64 follow_tree(const Visits* visits, const Tree* tree, const double* X, i64 n, i64 d, const i32* rows, i64 m) {
+    return with_memory([&] {
+        AskingTree<Tree> way(*visits, *tree, d);
+        const Matrix<const double> table{X, n, d};
+        for (i64 i = 0; i < m; ++i) way.follow(rows[i], table[rows[i]]);
+    });
+}
+
+EXPORT void recount_rounds(const Visits* visits, const i32* rows, i64 m, double* paid) {
+    for (i64 i = 0; i < m; ++i) {
+        visits->recount(rows[i]);
+        paid[i] = visits->paid(rows[i]);
+    }
 }
 
 EXPORT void weigh_sets(const u64* sets, i64 M, i64 W, const double* mass, i64 B, double* found) {

@@ -148,4 +148,4 @@ def test_prices_of_rounds_are_kept_and_refused_by_name(tmp_path):
     with pytest.raises(ParameterError, match="round"):
         twice().cost(X, costs, routing="soft")
     with pytest.raises(CostframeError, match="round"):
-        cf.estimator("cegb", task="classification", costs=costs, tradeoff=0.1).fit(X, X["age"] > 0)
+        cf.estimator("adapt", task="classification", costs=costs, tradeoff=0.1).fit(X, X["age"] > 0)

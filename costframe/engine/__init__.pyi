@@ -10,11 +10,14 @@ from costframe.engine.boosting import pair_losses as pair_losses
 from costframe.engine.boosting import sum_losses as sum_losses
 from costframe.engine.charges import Needs as Needs
 from costframe.engine.charges import Tree as Tree
+from costframe.engine.charges import Visits as Visits
+from costframe.engine.charges import follow_tree as follow_tree
 from costframe.engine.charges import mark_needed as mark_needed
 from costframe.engine.charges import note_reads as note_reads
 from costframe.engine.charges import pay_tree as pay_tree
 from costframe.engine.charges import price_offers as price_offers
 from costframe.engine.charges import price_rows as price_rows
+from costframe.engine.charges import recount_rounds as recount_rounds
 from costframe.engine.charges import unite_sets as unite_sets
 from costframe.engine.charges import weigh_sets as weigh_sets
 from costframe.engine.growing import BAD_GRADIENTS as BAD_GRADIENTS

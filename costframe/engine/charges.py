@@ -8,6 +8,13 @@ Tree = struct(
     "Tree(feature: i4[N], threshold: f8[N], missing_left: b1[N], left: i4[N], right: i4[N], category_first: i8[N+1], "
     "categories: f8[categories], reading: u1[N])"
 )
+# Rounds of rows: engine/visits.h
+Visits = struct(
+    "Visits(price: f8[V], asked: >u1[n?,d?], visited: >u8[n?,V], ready: >u1[n?], moved: >b1[n?], group: i8[d?], "
+    "first: i8[G+1], to: i8[ways], past: u8[ways])"
+)
+follow_tree = bind("follow_tree(visits: Visits, tree: Tree, X: f8[n,d], rows: i4[m]) -> code", Visits, Tree)
+recount_rounds = bind("recount_rounds(visits: Visits, rows: i4[m], paid: >f8[m])", Visits)
 mark_needed = bind("mark_needed(acquired: b1[n,U], needs: Needs, needed: >u1[n,R]) -> code", Needs)
 price_rows = bind(
     "price_rows(masks: u8[n,W], columns: i8[U], cost: f8[U], needs: Needs, resource_cost: f8[R], weight: f8[n], "

@@ -1,5 +1,6 @@
 """Trees grown at prices."""
 
+from costframe.engine.charges import Visits
 from costframe.engine.library import bind, constants, struct
 
 # Growing trees: engine/room.h; fields as in trees/room.py and trees/prices.py
@@ -18,7 +19,8 @@ Prices = struct(
     "once_paid: >b1[d?], begin: i8[d+1?], needed: i8[needs], feature_price: f8[d?], feature_paid: >b1[d?], "
     "resource_price: f8[resources], resource_paid: >b1[resources], used: >b1[d?], totals: >f8[2], marks: >u8[n?,W], "
     "seen: f8[items], uncharged: f8[items], paid_by_all: >f8[items], true_once: f8[d?], n_items: i8, all_known: b1, "
-    "address: i8, unit: f8)"
+    "address: i8, unit: f8, visits: Visits)",
+    Visits,
 )
 pack = bind(
     "pack(gradients: f8[n], hessians: f8[n?], counts: i8[n?], count_bits: i8, address: i8, words: >i8[n,w], "

@@ -63,7 +63,7 @@ class Traits:
         `_train` combines what it takes from rows over `Rows.workers`, so that any number of workers train the model of
         one.
     prices_rounds : bool
-        Its models count prices of further rounds where they choose what to buy; all others refuse such prices.
+        It counts prices of further rounds in training; all others refuse such prices.
     most_classes_saved : int or None
         The most classes for which `cf.save` takes its predictors, 0 for none; None if it takes all.
     """

@@ -262,7 +262,7 @@ class CostAwareEstimator(Predicting):
         if prices.has_rounds and not self.traits.prices_rounds:
             raise CostModelError(
                 f"round: {type(self).__name__} does not count further rounds in training; train without these prices, "
-                "and give them to `cost` and `inquire` as `costs`, or train a planner"
+                "and give them to `cost` and `inquire` as `costs`, or train CEGB, Miser or a planner"
             )
         return prices
 

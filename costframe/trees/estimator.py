@@ -129,7 +129,7 @@ class BoostedEstimator(CostAwareEstimator):
         prices = data.prices
         stated = {
             "once": prices.once.any(), "split": prices.split.any(), "learner": prices.learner, "reuse": prices.reuse,
-            "resources": prices.resource_cost.any(),
+            "resources": prices.resource_cost.any(), "round": prices.has_rounds,
         }  # fmt: skip
         beyond = [name for name, some in stated.items() if some and name not in self._paper.prices]
         if beyond:

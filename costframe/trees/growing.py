@@ -72,6 +72,7 @@ class _TreeGrower:
         )
         if left_out is not None:
             prices.charge_rows(tree, left_out)
+        prices.end_tree(tree)
         return tree
 
     def _draw_rows(self, random: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.arrays import B1, F8
+from costframe.core.cost.growing_rounds import GrowingRounds
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import exact_sum, on_grid
 from costframe.core.workers import ALONE, Workers
+from costframe.training.data import Rows
 from costframe.trees.prices import BY_ROW, PriceState, RecordedPrices
 from costframe.trees.room import GrownTree
 
@@ -32,6 +34,12 @@ class LazyPrices(RecordedPrices):
     the paper, a tree's first split pays `learner` for all its rows, and rows that meet a feature again in another tree
     pay `reuse`.
 
+    A row that lacks the feature, but has gone to a resource that it needs, pays the resource's price of a further
+    `round` unless it goes there anyway in the round in which it would ask for f: the one after the last round of the
+    features before it on its way through the tree. Where it has the feature in a later round, it goes in this one
+    instead, and saves the later one if that feature alone needs it. `GrowingRounds` count all rounds exactly after each
+    tree; within a tree, they do not know yet what both sides of a split will read.
+
     One object serves all trees of an ensemble. Each row keeps its marks in all subsamples.
 
     Parameters
@@ -46,10 +54,18 @@ class LazyPrices(RecordedPrices):
         Ones by default.
     workers : Workers
         Of the training rows; the marks are of this one's.
+    rounds : GrowingRounds, optional
+        Of the training rows, if further rounds have a price.
     """
 
     def __init__(
-        self, prices: PriceArrays, tradeoff: float, n_rows: int, weight: F8 | None = None, workers: Workers = ALONE
+        self,
+        prices: PriceArrays,
+        tradeoff: float,
+        n_rows: int,
+        weight: F8 | None = None,
+        workers: Workers = ALONE,
+        rounds: GrowingRounds | None = None,
     ) -> None:
         self.tradeoff, self._prices, self._workers = tradeoff, prices, workers
         self._d, self._n_items = len(prices.cost), len(prices.cost) + len(prices.resource_cost)
@@ -71,12 +87,20 @@ class LazyPrices(RecordedPrices):
             self._row_weight, self._unit = on_grid(np.ascontiguousarray(weight, np.float64), workers)
         self._paid_by_all = np.zeros(len(self._cost))  # weight of all rows that have paid for each item
         self._all_known = True  # sums of weights on a grid are exact
+        self.rounds = rounds
+
+    @classmethod
+    def of(cls, prices: PriceArrays, rows: Rows, *, tradeoff: float = 0.0) -> LazyPrices:
+        """Return the prices of training rows that have paid for nothing."""
+        rounds = GrowingRounds.of(prices, rows.X, rows.workers) if prices.has_rounds else None
+        return cls(prices, tradeoff, len(rows), rows.uneven_weight, rows.workers, rounds)
 
     def fork(self) -> LazyPrices:
         """Return an independent copy, between trees."""
         other = copy(self)
         for name in ("_marks", "_once_paid", "_paid_by_all", "_totals"):
             setattr(other, name, getattr(self, name).copy())
+        other.rounds = None if self.rounds is None else self.rounds.fork()
         return other
 
     def with_weight(self, weight: F8) -> LazyPrices:
@@ -96,7 +120,10 @@ class LazyPrices(RecordedPrices):
     @property
     def spent(self) -> float:
         """The payments of training rows, in money: the sum of w_i times the cost of row i."""
-        return float(self._totals[0])
+        if self.rounds is None:
+            return float(self._totals[0])
+        weight = self._row_weight if len(self._row_weight) else 1.0
+        return float(self._totals[0]) + exact_sum(self.rounds.per_row * weight)
 
     @property
     def fixed(self) -> float:
@@ -126,6 +153,7 @@ class LazyPrices(RecordedPrices):
             all_known=self._all_known,
             address=self._workers.address,
             unit=self._unit,
+            visits=self.visits,
         )
 
     def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:

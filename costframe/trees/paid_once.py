@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from costframe.core.arrays import B1, I8
+from costframe.core.cost.growing_rounds import GrowingRounds
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.sums import on_grid
 from costframe.core.workers import ALONE, Workers
@@ -20,6 +21,8 @@ from costframe.trees.room import GrownTree
 @final
 class OncePrices(RecordedPrices):
     """Greedy Miser's prices: the first split that needs a feature or a resource pays for it, then it is free.
+
+    Rows pay for further rounds one by one, as in `LazyPrices`.
 
     One object serves all trees of an ensemble, or of several ensembles that share payments. All prices are those at a
     tradeoff of one.
@@ -44,6 +47,8 @@ class OncePrices(RecordedPrices):
         Multiplies all prices; may be changed between trees.
     workers : Workers
         Of the training rows.
+    rounds : GrowingRounds, optional
+        Of the training rows, if further rounds have a price.
     """
 
     def __init__(
@@ -58,8 +63,9 @@ class OncePrices(RecordedPrices):
         row_weight: ArrayLike | None = None,
         tradeoff: float = 1.0,
         workers: Workers = ALONE,
+        rounds: GrowingRounds | None = None,
     ) -> None:
-        self.tradeoff, self.workers = tradeoff, workers
+        self.tradeoff, self.workers, self.rounds = tradeoff, workers, rounds
         self.feature_price = np.array(feature_price, np.float64)
         self.resource_price = np.array(resource_price, np.float64)
         d = len(self.feature_price)
@@ -98,6 +104,7 @@ class OncePrices(RecordedPrices):
             row_weight=rows.uneven_weight,
             tradeoff=tradeoff,
             workers=rows.workers,
+            rounds=GrowingRounds.of(prices, rows.X, rows.workers) if prices.has_rounds else None,
         )
 
     def fork(self) -> OncePrices:
@@ -106,6 +113,7 @@ class OncePrices(RecordedPrices):
         other.feature_paid, other.resource_paid = self.feature_paid.copy(), self.resource_paid.copy()
         once, once_paid, used = self._scratch
         other._scratch = once.copy(), once_paid, used.copy()  # noqa: SLF001 - the copy's own
+        other.rounds = None if self.rounds is None else self.rounds.fork()
         return other
 
     def mark_paid(self, features: B1, resources: B1) -> None:
@@ -133,6 +141,7 @@ class OncePrices(RecordedPrices):
             used=used,
             address=self.workers.address,
             unit=self._unit,
+            visits=self.visits,
         )
 
     def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:

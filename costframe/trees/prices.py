@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8
+from costframe.core.cost.growing_rounds import GrowingRounds
 from costframe.trees.room import GrownTree
 
 FREE, BY_MODEL, BY_ROW = engine.constants("nobody", "model", "each_row")  # who pays
@@ -22,6 +23,13 @@ def in_loss(tradeoff: float, money: ArrayLike) -> F8:
     price = np.asarray(money, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where((price == 0) | (tradeoff == 0), 0.0, np.minimum(tradeoff * price, LARGEST))
+
+
+_NO_WORDS = np.zeros(0, np.int64)
+NO_VISITS = engine.Visits(
+    np.zeros(0), np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.uint64), np.zeros(0, np.uint8), np.zeros(0, np.bool_),
+    _NO_WORDS, np.zeros(1, np.int64), _NO_WORDS, np.zeros(0, np.uint64),
+)  # fmt: skip
 
 
 class PriceState(NamedTuple):
@@ -56,6 +64,7 @@ class PriceState(NamedTuple):
     all_known: bool = False
     address: int = 0  # of the function that combines with other workers, as in `Task`
     unit: float = 1.0  # all weights of rows are multiples of it; see `on_grid`
+    visits: engine.Record = NO_VISITS  # of `GrowingRounds`
 
 
 class SplitPrices(Protocol):
@@ -78,6 +87,9 @@ class SplitPrices(Protocol):
     def charge_rows(self, tree: GrownTree, rows: NDArray[np.int32]) -> None:
         """Charge rows that a tree was not grown on, but that pass through it as well."""
 
+    def end_tree(self, tree: GrownTree) -> None:
+        """Count the rounds of all rows after a tree, where further rounds have a price."""
+
     def fork(self) -> Self:
         """Return an independent copy, between trees."""
 
@@ -89,6 +101,7 @@ class RecordedPrices:
     """The base of prices: the engine's record stays as long as the state has the same numbers and arrays."""
 
     _kept: tuple[PriceState, engine.Record] | None = None
+    rounds: GrowingRounds | None = None  # of the training rows; None if further rounds are free
 
     def record(self) -> engine.Record:
         """Return the prices of a new tree for the engine, after all payments."""
@@ -96,6 +109,16 @@ class RecordedPrices:
         if self._kept is None or not all(map(is_, state, self._kept[0])):
             self._kept = state, engine.Prices(*state)
         return self._kept[1]
+
+    def end_tree(self, tree: GrownTree) -> None:
+        """Count the rounds of all rows after a tree, where further rounds have a price."""
+        if self.rounds is not None:
+            self.rounds.add(tree.table)
+
+    @property
+    def visits(self) -> engine.Record:
+        """The rounds of the training rows, for the engine."""
+        return NO_VISITS if self.rounds is None else self.rounds.record
 
     @abstractmethod
     def state(self) -> PriceState:

@@ -10,6 +10,7 @@ from attrs import Factory, field, frozen
 from costframe import engine
 from costframe.core.arrays import B1, F8
 from costframe.core.cost.expected import ExpectedCost, Priced
+from costframe.core.cost.growing_rounds import GrowingRounds
 from costframe.core.learners.bits import bits_of, word_count
 from costframe.core.learners.tree_table import TreeTable
 from costframe.core.prices.costs import CostModel
@@ -101,12 +102,14 @@ class PrefixCost:
         self._computed = np.zeros(len(X))  # price of learners, comparisons and uses
         self._bought = np.zeros(len(X))  # price of features and resources
         self._mean: float | None = 0.0  # None: out of date
+        self._rounds = GrowingRounds.of(prices, self._X, workers) if prices.has_rounds else None
 
     def fork(self) -> PrefixCost:
         """Return an independent copy."""
         other = copy(self)
         for name in ("_masks", "_computed", "_bought"):
             setattr(other, name, getattr(self, name).copy())
+        other._rounds = None if self._rounds is None else self._rounds.fork()  # noqa: SLF001
         return other
 
     def add(self, tree: TreeTable) -> F8:
@@ -116,6 +119,8 @@ class PrefixCost:
         paid = engine.pay_tree(self._X, engine.Tree.of(tree), *self._engine_prices, *arrays)
         if self._workers.count > 1 or paid:  # another worker's rows may have paid
             self._mean = None
+        if self._rounds is not None:
+            self._rounds.add(tree)
         return tree.values[tree.value[leaves]]
 
     @property
@@ -135,6 +140,8 @@ class PrefixCost:
             per_row = self._computed
             if self._prices.reuse:
                 per_row = per_row - self._prices.reuse * np.bitwise_count(self._masks).sum(axis=1)
+            if self._rounds is not None:
+                per_row = per_row + self._rounds.per_row
             paid = exact_sum((per_row + self._bought) * self._weight, self._workers)
             self._mean = paid / self._total if self._total > 0 else 0.0  # as in a report
         return self._mean

@@ -30,7 +30,7 @@ class _CEGB(BoostedEstimator):
     than 63 bins each has at least eight rows.
     """
 
-    traits: ClassVar = evolve(BoostedEstimator.traits, trains_together=True)
+    traits: ClassVar = evolve(BoostedEstimator.traits, trains_together=True, prices_rounds=True)
     _usual: ClassVar = _USUAL
     _paper: ClassVar = Paper(_PAPER, frozenset({"n_estimators", "max_leaves"}), frozenset({"once", "split"}))
 

@@ -45,6 +45,8 @@ class State:
             bank = WeakLearnerBank.from_trees(table, data.feature_names)
             leaves = bank.leaves(rows.X)[:, 0]
             prices.charge_leaves(table, leaves, everyone)
+            if prices.rounds is not None:
+                prices.rounds.add(table)
             scores[:, k] += (ensemble.step * np.append(table.values, 0.0)[table.value])[leaves]
         return State(evolve(self.boosted, scores=scores), prices, self.random)
 
@@ -131,4 +133,4 @@ def _fingerprint(rows: Rows) -> bytes:
 
 def unpaid_prices(data: TrainingData) -> LazyPrices:
     """Return the prices of training rows without payments."""
-    return LazyPrices(data.prices, 0.0, len(data.train), data.train.uneven_weight, data.train.workers)
+    return LazyPrices.of(data.prices, data.train)

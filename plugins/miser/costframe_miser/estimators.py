@@ -26,7 +26,7 @@ _USUAL = evolve(_PAPER, min_samples_leaf=10, from_zero=False)
 class _Miser(BoostedEstimator):
     """Common settings and training."""
 
-    traits: ClassVar = evolve(BoostedEstimator.traits, trains_together=True)
+    traits: ClassVar = evolve(BoostedEstimator.traits, trains_together=True, prices_rounds=True)
     _usual: ClassVar = _USUAL
     _paper: ClassVar = Paper(
         _PAPER, frozenset({"n_estimators", "learning_rate", "max_depth"}), frozenset({"resources"})
