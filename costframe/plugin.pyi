@@ -28,6 +28,7 @@ from costframe.core.stages.ends import Ends as Ends
 from costframe.core.stages.fallbacks import FallbackRows as FallbackRows
 from costframe.core.stages.links import apply_link as apply_link
 from costframe.core.stages.links import squeeze as squeeze
+from costframe.core.stages.spares import Spare as Spare
 from costframe.core.stages.stops import Rung as Rung
 from costframe.core.stages.stops import Stop as Stop
 from costframe.core.sums import coarse as coarse

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from costframe import Route
+from costframe.core.stages.exponentials import exponentials
 
 
 def node_at(trees, tree, node):
@@ -190,15 +191,15 @@ def link(kind, scores, level=0.0):
         part = 0.0 if one == 0 or abs(one) < 1e-308 else 0.5 / (1 + 1 / abs(one))
         return np.array([level + (-part if one < 0 else part)])
     if kind == "softmax":
-        e = np.exp(s - s.max())
+        e = exponentials(s - s.max())
         total = 0.0
         for value in e:
             total += value
         return e / total
     return {
         "identity": lambda: s,
-        "sigmoid": lambda: 1 / (1 + np.exp(-s)),
-        "exp": lambda: np.exp(s),
+        "sigmoid": lambda: 1 / (1 + exponentials(-s)),
+        "exp": lambda: exponentials(s),
         "softplus": lambda: np.logaddexp(0, s),
         "signed-square": lambda: np.where(s < 0, -1, 1) * s * s,
         "step": lambda: np.where(s > 0, 1.0, 0.0),

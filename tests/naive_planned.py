@@ -85,7 +85,9 @@ def choose(at, gains, planned, value_of, can_have, can_pay):
 
 def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), own=False):
     """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited; with ladder at its `own` prices."""
-    names, stops, planned = predictor.feature_names, predictor.stops, False
+    names, planned = predictor.feature_names, False
+    rest = predictor.rest(predictor.terms(costs, unavailable=tuple(unavailable), known=known))
+    stops, bank = rest.layout.stops, rest.layout.bank  # with stand-ins where something is unavailable
     if own and predictor.ladder:
         rung = [each for each in predictor.ladder if each.least <= tradeoff][-1]
         tradeoff, planned = rung.tradeoff, rung.planned and not known and not unavailable
@@ -95,7 +97,7 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
     for name in set(known) - set(names):
         before |= {name} | needed_resources(costs, name)
     barred = {name for name in names if items([name], costs) & set(unavailable)} - given
-    at = max((k for k, wanted in enumerate(sets) if wanted and wanted <= given), default=0)
+    at = next((k for k in rest.best_first if sets[k] and sets[k] <= given), 0)
     had, reason = begin(predictor, costs, max_cost, barred, before) if at == 0 else ([], "complete")
     reasons, have, trips, visited = {reason}, given | set(had), int(bool(set(had) - given)), [at]
     paid = before | items(had, costs)
@@ -110,7 +112,7 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
 
     while True:
         seen = [x if name in have else math.nan for name, x in zip(names, row, strict=True)]
-        mine = scores(stops[at].answer, predictor.bank, seen)
+        mine = scores(stops[at].answer, bank, seen)
         if at == len(stops) - 1:
             break
         plan = stops[at].planned if planned and reasons == {"complete"} else None
@@ -123,10 +125,11 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         paid |= items(sets[to], costs)
         at = to
         visited.append(at)
+    reasons |= {"unavailable"} if rest.stands_in[at] else set()
     bought = paid - before
     cost = price(bought, costs)
     return {
-        "exit": at,
+        "exit": rest.own[at],
         "scores": mine,
         "value": np.squeeze(naive.link(stops[at].answer.link, mine, stops[at].answer.level)),
         "acquired": {name for name in bought if name in names},
@@ -134,5 +137,5 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         "cost": cost,
         "rounds": trips,
         "reason": next(each for each in ("unavailable", "max_cost", "complete") if each in reasons),
-        "visited": visited,
+        "visited": rest.own[visited].tolist(),
     }

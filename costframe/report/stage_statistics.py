@@ -137,7 +137,7 @@ def see_stops(
     for part in parts:
         _count_moves(part, prices, moves, bought)
     exits = np.concatenate([part.exits for part in parts])
-    values = np.concatenate([predictor.linked(part) for part in parts])
+    values = np.concatenate([part.linked([stop.answer for stop in predictor.stops]) for part in parts])
     came = moves.sum(axis=1)
     seen = []
     for number, stop in enumerate(predictor.stops):

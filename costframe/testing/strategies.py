@@ -25,7 +25,9 @@ from costframe.core.learners.tree_table import PLAIN, WHOLE, WHOLE_FLOAT32, ZERO
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel, FeaturePrice, ResourcePrice
+from costframe.core.stages.absence_losses import AbsenceLosses
 from costframe.core.stages.links import LINKS
+from costframe.core.stages.spares import Spare
 from costframe.core.stages.stages import Answer, Route, Stage
 from costframe.core.stages.stops import Rung, Stop
 
@@ -174,7 +176,25 @@ def planned_predictors(
         stops.append(Stop(features, evolve(answer, link=link, level=level), gains, induced))
     bank, gains_bank = WeakLearnerBank.concatenate(parts), WeakLearnerBank.concatenate(gain_parts)
     ladder = draw(_ladders(has_plans=any(stop.planned is not None for stop in stops))) if planned else ()
-    return PlannedPredictor(bank, gains_bank, tuple(stops), draw(st.sampled_from((0.0, 0.1, 1.0))), ladder=ladder)
+    tradeoff, spare = draw(st.sampled_from((0.0, 0.1, 1.0))), draw(st.none() | _spares(stops, names))
+    return PlannedPredictor(bank, gains_bank, tuple(stops), tradeoff, ladder=ladder, spare=spare)
+
+
+@st.composite
+def _spares(draw: st.DrawFn, stops: Sequence[Stop], names: Sequence[str]) -> Spare:
+    """Draw a spare ensemble for stops over the features `names`."""
+    n_outputs, n_sets = len(stops[0].answer.intercept), draw(st.integers(0, 3))
+    bank = WeakLearnerBank.from_trees(draw(tree_tables(len(names), 2)), names)
+    learners, weights = draw(_combinations(bank, n_outputs))
+    intercept = np.array(draw(st.lists(st.sampled_from(WEIGHTS), min_size=n_outputs, max_size=n_outputs)))
+    answer = evolve(stops[0].answer, learners=learners, weights=weights, intercept=intercept)
+    sets = draw(
+        st.lists(st.lists(st.booleans(), min_size=len(names), max_size=len(names)), min_size=n_sets, max_size=n_sets)
+    )
+    some, every = (draw(st.lists(st.sampled_from((0.0, 0.1, 0.5)), min_size=n_sets, max_size=n_sets)) for _ in range(2))
+    losses = draw(st.lists(st.sampled_from((0.1, 0.3, 1.0)), min_size=len(stops), max_size=len(stops)))
+    table = np.array(sets, np.bool_).reshape(n_sets, len(names))
+    return Spare(bank, answer, AbsenceLosses(draw(st.sampled_from((0.0, 0.2))), table, some, every), losses)
 
 
 @st.composite

@@ -38,6 +38,8 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.links import squeeze
+from costframe.core.stages.rest_of_plan import RestOfPlan, rest_of_plan
+from costframe.core.stages.spares import Spare
 from costframe.core.stages.stops import (
     PlanLayout,
     Rung,
@@ -54,6 +56,7 @@ from costframe.core.terms.classes import as_classes, check_classes
 from costframe.core.terms.terms import Terms
 
 GAIN_UNITS = ("loss", "money")
+_MOST_RESTS = 16  # outages whose stops are kept
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -68,7 +71,8 @@ class PlannedPredictor(Predictor):
     of equal ones, with the first. There it chooses again with more features known. A row that stays gets its answer
     there. The models do not depend on prices: prices, tradeoff and limits are given at prediction.
     A row chooses among the stops that its cap allows and whose features are all available. Unavailable features of
-    stop 0 are missing (NaN) there.
+    stop 0 are missing (NaN) there. With a `spare` ensemble, stops whose features are not all available have stand-ins
+    that it answers from the rest of their features; see `rest_of_plan`.
 
     Parameters
     ----------
@@ -90,6 +94,8 @@ class PlannedPredictor(Predictor):
         Labels of the classes whose probabilities the answers give.
     gain_unit : {"loss", "money"}
         Unit of gains: that of losses, or that of prices, of a plan for the least cost of features and errors.
+    spare : Spare, optional
+        What answers where stops need unavailable features.
 
     Raises
     ------
@@ -108,6 +114,7 @@ class PlannedPredictor(Predictor):
     ladder: tuple[Rung, ...] = field(default=(), kw_only=True, converter=as_ladder)
     classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
     gain_unit: str = field(default="loss", kw_only=True)
+    spare: Spare | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         check_number("tradeoff", self.tradeoff)
@@ -120,6 +127,8 @@ class PlannedPredictor(Predictor):
         check_stops(self.stops, self.bank, self.gains_bank)
         check_ladder(self.ladder, has_plans=self._has_plans)
         check_classes(self.classes, self.n_outputs)
+        if self.spare is not None:
+            self.spare.check(self.bank, tuple(stop.answer for stop in self.stops))
         self.card  # noqa: B018 - refuses prices that do not fit
 
     @cached_property
@@ -137,6 +146,8 @@ class PlannedPredictor(Predictor):
         """
         bank = self.bank if card.categories == self.bank.categories else evolve(self.bank, categories=card.categories)
         changes: dict[str, Any] = {"bank": bank, "costs": card.costs, "classes": card.classes}
+        if self.spare is not None and card.categories != self.bank.categories:
+            changes["spare"] = self.spare.with_categories(card.categories)
         if self.costs is not None and card.prices != self.card.prices:
             changes |= {"stops": tuple(evolve(stop, planned=None) for stop in self.stops), "ladder": ()}
         return self._evolve(**changes)
@@ -173,14 +184,17 @@ class PlannedPredictor(Predictor):
 
     def exits(self, X: Any, **asked: Any) -> I8:
         """Return the stop that answers each row, with arguments as for `predict`: int64 (rows,)."""
-        return np.concatenate([part.exits for part in self.walk(self.as_rows(X), self.terms(**asked))])
+        terms = self.terms(**asked)
+        exits = np.concatenate([part.exits for part in self.walk(self.as_rows(X), terms)])
+        own: I8 = self.rest(terms).own[exits]
+        return own
 
     def evaluate(self, X: F8, terms: Terms) -> Ends:
         """Predict rows; see `Predictor.evaluate`."""
         parts = self.walk(X, terms)
 
         def predictions() -> F8:
-            return squeeze(np.concatenate([self.linked(part) for part in parts]))
+            return squeeze(np.concatenate([self.linked(part, terms) for part in parts]))
 
         if self.stops[0].answer.link == "ranked":
             return Ends(predictions)
@@ -188,7 +202,7 @@ class PlannedPredictor(Predictor):
 
     def begin(self, terms: Terms) -> PlannedWalker:
         """Return a walker for one row; see `Predictor.begin`. It buys whole sets for any `acquisition`."""
-        return PlannedWalker.begin(self._way(self.plan_terms(terms)), terms.values)
+        return PlannedWalker.begin(self._way(self.rest(terms), self.plan_terms(terms)), terms.values)
 
     def grounds(self, walker: PlannedWalker, terms: Terms, bought: tuple[int, ...]) -> Grounds:
         """Return why a row buys a set or stays: the expected gains that it compares; see `Predictor.grounds`."""
@@ -210,22 +224,42 @@ class PlannedPredictor(Predictor):
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`."""
         terms.check_hard("a plan has no thresholds to soften; use routing='hard'")
-        return planned_charges(self.walk(X, terms), self.plan_terms(terms), weight, self.linked)
+        rest = self.rest(terms)
+        return planned_charges(
+            self.walk(X, terms), self.plan_terms(terms), weight, lambda part: self.linked(part, terms), rest.own
+        )
 
     def asked_rounds(self, X: F8, terms: Terms) -> AskedRounds:
         """Return the rounds in which rows ask for features; see `Predictor.asked_rounds`."""
         if terms.known:
             return super().asked_rounds(X, terms)
-        return planned_rounds(self.layout, self.walk(X, terms), self.plan_terms(terms))
+        return planned_rounds(self.rest(terms).layout, self.walk(X, terms), self.plan_terms(terms))
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns, at the stops where rows end; see `Predictor.gains`."""
         exits, answers = self.exits(rows.X, costs=costs), dict(enumerate(stop.answer for stop in self.stops))
         return gains_of_answers(self.bank, answers, exits, rows)
 
-    def linked(self, walked: PlannedRows) -> F8:
+    def linked(self, walked: PlannedRows, terms: Terms) -> F8:
         """Apply the link of each row's answer to its scores: float64 (rows, K)."""
-        return walked.linked([stop.answer for stop in self.stops])
+        return walked.linked([stop.answer for stop in self.rest(terms).layout.stops])
+
+    def rest(self, terms: Terms) -> RestOfPlan:
+        """Return the stops that rows go through: its own, and stand-ins of those that need what is unavailable."""
+        barred = as_set(terms.barred)
+        if self.spare is None or not any(wanted & barred for wanted in self.layout.sets):
+            return self._whole
+        return self._rest(barred)
+
+    @cached_property
+    def _whole(self) -> RestOfPlan:
+        return RestOfPlan.whole(self.layout)
+
+    @cached_property
+    def _rest(self) -> Callable[[int], RestOfPlan]:
+        """Return the stops without some columns, given as one bit each; kept for many rows."""
+        assert self.spare is not None  # noqa: S101 - callers know
+        return lru_cache(_MOST_RESTS)(partial(rest_of_plan, self.layout, self.spare))
 
     def plan_terms(self, terms: Terms) -> PlanTerms:
         """Return terms as the stops use them; kept while the terms are."""
@@ -243,7 +277,7 @@ class PlannedPredictor(Predictor):
         known = as_set(features) | as_set(resources) << len(prices.cost)
         rung = self._rung(terms.costs, float(self.tradeoff if terms.tradeoff is None else terms.tradeoff))
         return PlanTerms.of(
-            stop_prices(prices, self.layout.sets, self.batch),
+            stop_prices(prices, self.rest(terms).layout.sets, self.batch),
             rung.tradeoff,
             limits,
             known=known,
@@ -252,12 +286,12 @@ class PlannedPredictor(Predictor):
 
     def walk(self, X: F8, terms: Terms) -> list[PlannedRows]:
         """Send rows, float64 (n, d), from stop to stop; return the results of parts of the table, at least one."""
-        return walk_table(self.layout, self.plan_terms(terms), X, terms.n_jobs)
+        return walk_table(self.rest(terms), self.plan_terms(terms), X, terms.n_jobs)
 
     @cached_property
-    def _way(self) -> Callable[[PlanTerms], PlannedWay]:
+    def _way(self) -> Callable[[RestOfPlan, PlanTerms], PlannedWay]:
         """Return what single rows on some terms have in common; kept for many inquiries."""
-        return lru_cache(64)(partial(PlannedWay, self.layout))
+        return lru_cache(64)(PlannedWay)
 
     def _rung(self, model: CostModel, tradeoff: float) -> Rung:
         """Return how rows decide at some prices and a tradeoff."""

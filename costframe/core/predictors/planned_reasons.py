@@ -104,7 +104,7 @@ def planned_grounds(walker: PlannedWalker, known_values: Mapping[int, float], un
         second = next((stop for stop in best.values() if choice.can_go_to(stop) and not choice.fixed), None)
         other = None if second is None else ground(second)
         return Grounds((evolve(ground(choice.to), runner_up=other),), tradeoff=tradeoff)
-    cause = REASONS[walker.state.why]
+    cause = walker.reason
     if cause == REASONS[COMPLETE] and best and not choice.fixed:
         cause = NOTHING_PAYS
     return Grounds(cause=cause, further=tuple(map(ground, best.values())), tradeoff=tradeoff)

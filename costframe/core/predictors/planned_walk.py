@@ -20,8 +20,9 @@ from costframe.core.cost.totals import Charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.machine import over_chunks
 from costframe.core.predictors.planned_terms import PaidSets, Place, PlanTerms
-from costframe.core.prices.limits import COMPLETE, REASONS
+from costframe.core.prices.limits import COMPLETE, REASONS, UNAVAILABLE
 from costframe.core.prices.price_arrays import ZERO
+from costframe.core.stages.rest_of_plan import RestOfPlan
 from costframe.core.stages.stages import Answer
 from costframe.core.stages.stops import PlanLayout
 
@@ -53,8 +54,9 @@ class PlannedState(NamedTuple):
 class PlannedWay:
     """What single rows through a plan on the same terms have in common: their first state, and the engine's steps."""
 
-    def __init__(self, plan: PlanLayout, terms: PlanTerms) -> None:
-        self.plan, self.terms = plan, terms
+    def __init__(self, rest: RestOfPlan, terms: PlanTerms) -> None:
+        self.rest, self.plan, self.terms = rest, rest.layout, terms
+        plan = rest.layout
         self.n_place, self.width = Place.KNOWN + word_count(plan.shape[0]), sum(plan.shape)  # words of a row's parts
         self.begun: PlannedState | None = None  # of rows without known values, once there is one
         self._steps: dict[int, engine.Step] = {}
@@ -62,7 +64,8 @@ class PlannedWay:
     def first_place(self, known_values: Mapping[int, float]) -> tuple[int, int, int, int]:
         """Return where a row begins: its stop, the items paid for, why it may be cut, and the features it has."""
         terms, have = self.terms, as_set(known_values)
-        stop = max((k for k, wanted in enumerate(self.plan.sets) if wanted and not wanted & ~have), default=0)
+        sets = self.plan.sets
+        stop = next((k for k in self.rest.best_first if sets[k] and not sets[k] & ~have), 0)
         if stop > 0:
             return stop, terms.known, COMPLETE, have
         return stop, terms.first_paid, terms.first_reason, have | as_set(terms.first_missing)  # no row asks for these
@@ -133,7 +136,7 @@ class PlannedWalker:
         d, k = way.plan.shape
         scores = np.frombuffer(state.row, np.float64, k, 8 * (way.n_place + d))
         value = way.plan.stops[state.stop].answer.predictions(scores[None])[0]
-        return (float(value[0]) if len(value) == 1 else value), state.stop
+        return (float(value[0]) if len(value) == 1 else value), int(way.rest.own[state.stop])
 
     place = None  # predictions tell the class
 
@@ -145,7 +148,7 @@ class PlannedWalker:
     @property
     def reason(self) -> str:
         """Why the row ended; see `Prediction`."""
-        return REASONS[self.state.why]
+        return REASONS[UNAVAILABLE if self.way.rest.stands_in[self.state.stop] else self.state.why]
 
 
 def _carry(way: PlannedWay, row: bytes, paid: int, have: int, supplied: bytes | None) -> PlannedState:
@@ -187,14 +190,15 @@ class PlannedRows:
         return values
 
 
-def walk_table(plan: PlanLayout, terms: PlanTerms, X: F8, n_jobs: int | None = None) -> list[PlannedRows]:
+def walk_table(rest: RestOfPlan, terms: PlanTerms, X: F8, n_jobs: int | None = None) -> list[PlannedRows]:
     """Send rows, float64 (n, d), from stop to stop; return the results of parts of the table, at least one."""
     if len(X) == 0:
-        return [_walk(plan, terms, X)]
-    return over_chunks(lambda part: _walk(plan, terms, X[part]), len(X), n_jobs)
+        return [_walk(rest, terms, X)]
+    return over_chunks(lambda part: _walk(rest, terms, X[part]), len(X), n_jobs)
 
 
-def _walk(plan: PlanLayout, terms: PlanTerms, X: F8) -> PlannedRows:
+def _walk(rest: RestOfPlan, terms: PlanTerms, X: F8) -> PlannedRows:
+    plan = rest.layout
     n, d = X.shape
     first = [0, 0, terms.first_reason, bool(terms.first_features), Place.ARRIVES, *[-1] * word_count(d)]
     rows, places = np.empty((n, sum(plan.shape))), np.tile(np.array(first, np.int64), (n, 1))
@@ -203,6 +207,7 @@ def _walk(plan: PlanLayout, terms: PlanTerms, X: F8) -> PlannedRows:
     paid, to = PaidSets(terms, [terms.first_paid]), np.full((n, len(plan.sets)), -1, np.int32)
     _carry_rows(plan, paid, _NONE, rows, places, to)
     exits, account, why, rounds = places.T[: Place.STATUS].copy()
+    why[rest.stands_in[exits]] = UNAVAILABLE
     return PlannedRows(rows[:, d:].copy(), exits, paid.sets, account, why, rounds, to)
 
 
@@ -220,12 +225,15 @@ def _carry_rows(plan: PlanLayout, paid: PaidSets, supplied: F8, rows: F8, places
 
 
 def planned_charges(
-    parts: Sequence[PlannedRows], terms: PlanTerms, weight: F8, linked: Callable[[PlannedRows], F8]
+    parts: Sequence[PlannedRows], terms: PlanTerms, weight: F8, linked: Callable[[PlannedRows], F8], own: I8
 ) -> Charges:
-    """Charge rows after their walk through a plan, part by part; `linked` converts scores to predictions."""
+    """Charge rows after their walk through a plan, part by part; `linked` converts scores to predictions.
+
+    `own`, int64 (stops,), are the numbers of the plan's own stops.
+    """
     ends = np.cumsum([len(part.exits) for part in parts])
     return Charges.join([
-        _charge(part, terms, weight[end - len(part.exits) : end], linked(part))
+        _charge(part, terms, weight[end - len(part.exits) : end], linked(part), own)
         for part, end in zip(parts, ends, strict=True)
     ])  # fmt: skip
 
@@ -248,7 +256,7 @@ def planned_rounds(plan: PlanLayout, parts: Sequence[PlannedRows], terms: PlanTe
     return AskedRounds(columns, rounds[way.ravel()])
 
 
-def _charge(part: PlannedRows, terms: PlanTerms, weight: F8, predictions: F8) -> Charges:
+def _charge(part: PlannedRows, terms: PlanTerms, weight: F8, predictions: F8, own: I8) -> Charges:
     d = len(terms.prices.prices.cost)
     bought, every = np.zeros((len(part.paid), terms.prices.prices.n_items)), (1 << terms.prices.prices.n_items) - 1
     for account, items in enumerate(part.paid):
@@ -263,8 +271,13 @@ def _charge(part: PlannedRows, terms: PlanTerms, weight: F8, predictions: F8) ->
         reuse=None,
         feature_weight=of_account[:d],
         resource_weight=of_account[d:],
-        stage_weight=np.array([weight[to >= 0].sum() for to in part.to.T]),
+        stage_weight=_stage_weight(part.to, weight, own),
         predictions=predictions,
         rounds=part.rounds,
         cut=part.why != COMPLETE if terms.limited else None,
     )
+
+
+def _stage_weight(to: NDArray[np.int32], weight: F8, own: I8) -> F8:
+    """Return the weight of rows that come to each own stop of a plan, or to its stand-in: float64 (m,)."""
+    return np.array([weight[(to[:, own == k] >= 0).any(axis=1)].sum() for k in range(int(own[-1]) + 1)])

@@ -8,13 +8,16 @@ import numpy as np
 
 from costframe.core.errors import StorageError
 from costframe.core.predictors.planned import PlannedPredictor
+from costframe.core.stages.absence_losses import AbsenceLosses
+from costframe.core.stages.spares import Spare
 from costframe.core.stages.stops import Rung, Stop
 from costframe.core.storage.stored_answers import build_answer, store_answer
-from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, fields_of
+from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, check_range, fields_of
 from costframe.core.storage.stored_banks import BANK_FIELDS, OpaqueFunctions, build_bank, store_bank
 from costframe.core.storage.stored_card import build_prices, store_prices
 
-PLAN_FIELDS = (*BANK_FIELDS, "gains", "stops", "tradeoff", "batch", "costs", "gain_unit")
+PLAN_FIELDS = (*BANK_FIELDS, "gains", "stops", "tradeoff", "batch", "costs", "gain_unit", "spare")
+_ABSENT = "some", "every"
 
 
 def store_plan(plan: PlannedPredictor, arrays: Arrays) -> dict[str, Any]:
@@ -34,7 +37,8 @@ def store_plan(plan: PlannedPredictor, arrays: Arrays) -> dict[str, Any]:
     arrays["ladder"] = np.array(rungs, "<f8").reshape(-1)
     batch = None if plan.batch is None else float(plan.batch)
     described |= {"tradeoff": float(plan.tradeoff), "batch": batch, "gain_unit": plan.gain_unit}
-    return described | {"costs": store_prices(plan.costs)}
+    spare = None if plan.spare is None else _store_spare(plan.spare, arrays)
+    return described | {"costs": store_prices(plan.costs), "spare": spare}
 
 
 def build_plan(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> PlannedPredictor:
@@ -48,9 +52,9 @@ def build_plan(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFun
     if len(rungs) % 3 or not np.isin(rungs[2::3], (0, 1)).all():
         raise StorageError("malformed ladder: expected three numbers a rung, the third of them 0 or 1")
     ladder = (Rung(least, tradeoff, bool(planned)) for least, tradeoff, planned in rungs.reshape(-1, 3).tolist())
-    unit = model["gain_unit"]
+    unit, spare = model["gain_unit"], None if model["spare"] is None else _build_spare(model["spare"], arrays)
     return PlannedPredictor(
-        bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch, ladder=ladder, gain_unit=unit
+        bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch, ladder=ladder, gain_unit=unit, spare=spare
     )
 
 
@@ -66,3 +70,28 @@ def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:
         for name, given in zip(("gains", "planned"), has, strict=True)
     ]
     return Stop(features, answer, *gains)
+
+
+def _store_spare(spare: Spare, arrays: Arrays) -> dict[str, Any]:
+    """Add the arrays of a spare ensemble to `arrays`; return its other parts as JSON values."""
+    arrays["spare.losses"], arrays["spare.sets"] = spare.losses.astype("<f8"), spare.expected.sets.ravel().astype("|u1")
+    for name in _ABSENT:
+        arrays[f"spare.{name}"] = getattr(spare.expected, name).astype("<f8")
+    answer = store_answer(spare.answer, arrays, "spare.answer")
+    return {"bank": store_bank(spare.bank, arrays, "spare."), "answer": answer, "least": float(spare.expected.least)}
+
+
+def _build_spare(described: object, arrays: StoredArrays) -> Spare:
+    bank, answer, least = fields_of(described, "spare", "bank", "answer", "least")
+    fields_of(bank, "bank of the spare", *BANK_FIELDS)
+    made = build_bank(bank, arrays, {}, "spare.")
+    sets = arrays.take("spare.sets", "|u1")
+    check_range("spare.sets", sets, 0, 1)
+    if len(sets) % (d := max(len(made.feature_names), 1)):
+        raise StorageError(f"malformed spare: expected sets of {d} features, got {len(sets)} numbers")
+    if not isinstance(least, float):
+        raise StorageError(f"malformed spare: expected a number for least, got {least!r:.80}")
+    absent = AbsenceLosses(least, sets.reshape(-1, d), *(arrays.take(f"spare.{name}", "<f8") for name in _ABSENT))
+    return Spare(
+        made, build_answer("spare", answer, arrays, "spare.answer"), absent, arrays.take("spare.losses", "<f8")
+    )

@@ -98,7 +98,7 @@ class _Planner(CostAwareEstimator):
         score, problem = Scorer.of(scoring), self._problem(data)
         with track_share("Planner", verbose=self.verbose) as shown:
             progress = progress or shown
-            plan = KeptPlan.of(problem, train_planner(problem, progress, score), data)
+            plan = KeptPlan.of(problem, train_planner(problem, data, progress, score), data)
             path = measure_path(plan, score, limits, progress)
         return self._keep_path(path, path.predictor_at(self._tradeoff_for(problem)), data)
 
@@ -107,8 +107,8 @@ class _Planner(CostAwareEstimator):
         tradeoff = self._tradeoff_for(problem)
         with track_share("Planner", verbose=self.verbose) as progress:
             if tradeoff == 0:  # prices have no effect, so a plan is useless
-                return make_single(data, *train_plain(problem), problem)
-            plan = KeptPlan.of(problem, train_planner(problem, progress), data)
+                return make_single(data, *train_plain(problem, data), problem)
+            plan = KeptPlan.of(problem, train_planner(problem, data, progress), data)
             return measure_path(plan).predictor_at(tradeoff)
 
     def _problem(self, data: TrainingData) -> Problem:

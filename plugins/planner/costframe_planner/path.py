@@ -43,7 +43,9 @@ class PlannedPath(MeasuredPath):
         if not -1 <= point.key.stop < len(models):
             raise ParameterError(f"point: expected one of this path's, got {shown(point)}")
         if point.key.stop >= 0:
-            return make_single(self.kept.data, models[0], models[point.key.stop], self.kept.problem)
+            return make_single(
+                self.kept.data, models[0], models[point.key.stop], self.kept.trained.spare, self.kept.problem
+            )
         return self._planned(point, point.tradeoff)
 
     def predictor_at(self, tradeoff: float) -> PlannedPredictor:
@@ -61,7 +63,9 @@ class PlannedPath(MeasuredPath):
             plan = fitted.trained.induced(fitted.problem, point.tradeoff)
         others = [other for other in self.points if other.key.stop < 0 and not other.key.induced]
         ladder, unit = ladder_around(point, tradeoff, others), fitted.problem.gain_unit
-        return make_planned(fitted.data, fitted.trained, tradeoff, plan, ladder, unit)
+        losses = [fitted.problem.rows.mean(model.losses) for model in fitted.trained.models]
+        spare = fitted.trained.spare.beside(losses)
+        return make_planned(fitted.data, fitted.trained, tradeoff, plan, ladder, unit, spare)
 
     def counterpart(self, point: PathPoint, whole: PlannedPath) -> PathPoint | None:
         """Return the point that is made like one of a path on more rows: of the same set, or of a bill's tradeoff.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
-from costframe.plugin import run_parallel
+from costframe.plugin import Spare, TrainingData, run_parallel
 from costframe.trees import HeldOutPredictions, Scorer
 from costframe_planner.alternatives import choose_alternatives, choose_by_score
 from costframe_planner.gains import known_at, regress_gains
@@ -14,6 +14,7 @@ from costframe_planner.problem import Problem
 from costframe_planner.routes import Routes
 from costframe_planner.search import search_sets
 from costframe_planner.set_models import CALM_ROWS, SetModel, train_models
+from costframe_planner.spare import train_spare
 from costframe_planner.trained import Trained
 
 _MOST_STOPS = 45  # of those for parts and of the front
@@ -23,7 +24,9 @@ _BY_SCORE = 6  # most sets of better scores, each with a point
 _TIERS = 4  # prices of features, up to which each has a model of all that costs no more
 
 
-def train_planner(problem: Problem, progress: Callable[[float], None], scorer: Scorer | None = None) -> Trained:
+def train_planner(
+    problem: Problem, data: TrainingData, progress: Callable[[float], None], scorer: Scorer | None = None
+) -> Trained:
     """Train a planner: choose sets from the front of cost and loss, train a model on each, then regress gains.
 
     With l_k(i) the out-of-fold loss of row i under the model of set k, the gain D_kj regresses l_j(i) - l_k(i) on the
@@ -50,13 +53,14 @@ def train_planner(problem: Problem, progress: Callable[[float], None], scorer: S
     stops = range(len(models) - 1)
     gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), stops, problem.n_threads)
     routes = Routes(problem.prices, tuple(frozenset(model.features) for model in models))
-    return Trained(models, seen, gains, routes, bool(parts), singles)
+    spare = train_spare(problem, data, routes.sets)
+    return Trained(models, seen, gains, routes, spare, bool(parts), singles)
 
 
-def train_plain(problem: Problem) -> tuple[SetModel, SetModel]:
-    """Train the constant and the model on all features, for tradeoff 0."""
+def train_plain(problem: Problem, data: TrainingData) -> tuple[SetModel, SetModel, Spare]:
+    """Train the constant, the model on all features, and the spare ensemble, for tradeoff 0."""
     nothing, everything = train_models(problem, [frozenset(), frozenset(range(len(problem.prices.cost)))])
-    return nothing, everything
+    return nothing, everything, train_spare(problem, data)
 
 
 def _is_better(

@@ -22,6 +22,7 @@ from costframe.plugin import (
     Rows,
     Rung,
     Sampling,
+    Spare,
     Stop,
     TrainingData,
     TreeTable,
@@ -40,7 +41,9 @@ _MOST_ROWS = 20_000
 _OWN = 0.01  # further error, as a share: gains were fitted to the same rows
 
 
-def make_single(data: TrainingData, nothing: SetModel, model: SetModel, problem: Problem) -> PlannedPredictor:
+def make_single(
+    data: TrainingData, nothing: SetModel, model: SetModel, spare: Spare, problem: Problem
+) -> PlannedPredictor:
     """Return a predictor that answers all rows by the model of one set, trained on a problem's.
 
     A base model may refuse rows with missing features, so the constant `nothing` answers rows that are cut by a cap;
@@ -54,7 +57,8 @@ def make_single(data: TrainingData, nothing: SetModel, model: SetModel, problem:
         onwards = min(-gain, -np.finfo(np.float64).tiny)
         stops[0] = evolve(stops[0], gains=_sum(np.empty(0, np.int64), np.array([onwards])))
     gains, unit = _gains_bank(data, [], len(model.answer.intercept)), problem.gain_unit
-    return PlannedPredictor(bank, gains, stops, costs=data.costs, gain_unit=unit)
+    ensemble = spare.beside([problem.rows.mean(each.losses) for each in models])
+    return PlannedPredictor(bank, gains, stops, costs=data.costs, gain_unit=unit, spare=ensemble)
 
 
 def make_planned(
@@ -64,6 +68,7 @@ def make_planned(
     plan: Sequence[ManyFolds] | int | None = None,
     ladder: Sequence[Rung] = (),
     gain_unit: str = "loss",
+    spare: Spare | None = None,
 ) -> PlannedPredictor:
     """Return a planned predictor; its planned rungs follow the regressions of an induction, or go to one stop."""
     models, later = trained.models, len(trained.models) - 1
@@ -85,7 +90,8 @@ def make_planned(
     gains = _gains_bank(data, tables, len(models[0].answer.intercept))
     rows = trained.routes.prices.n_rows
     batch = rows if data.prices.once.any() else None
-    return PlannedPredictor(bank, gains, stops, tradeoff, data.costs, batch, ladder=ladder, gain_unit=gain_unit)
+    whole = PlannedPredictor(bank, gains, stops, tradeoff, data.costs, batch, ladder=ladder, gain_unit=gain_unit)
+    return whole if spare is None else evolve(whole, spare=spare)
 
 
 def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:

@@ -66,6 +66,7 @@ class Problem:
     # together
     fold: I8
     half: I8
+    numbers: NDArray[np.uint64]  # a hash of each row, or of its query
     keys: tuple[NDArray[Any], ...]  # of samples; see `least_rows`
     prices: SetPrices  # prices with each row's share of once-prices
     paid: SetPrices  # prices without once-prices, as in the mean cost of reports
@@ -113,6 +114,7 @@ class Problem:
             loss,
             fold,
             half,
+            numbers,
             Sampling(data).keys(rows, numbers, fold, half),
             SetPrices.of(data.prices, n_rows),
             SetPrices.of(data.prices, np.inf),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.plugin import F8
+from costframe.plugin import F8, Spare
 from costframe.trees import BinnedData, ManyFolds
 from costframe_planner.gains import regress
 from costframe_planner.problem import Problem
@@ -21,6 +21,7 @@ class Trained:
     seen: list[BinnedData]  # data known at each stop
     gains: list[ManyFolds]  # regressions of each stop except the last
     routes: Routes
+    spare: Spare  # without losses of stops
     parted: bool = False  # whether some sets are for parts of the rows
     singles: list[SetModel] = field(factory=list)  # further models that answer all rows, and are no stops
     _induced: dict[float, list[ManyFolds]] = field(factory=dict, init=False, repr=False)

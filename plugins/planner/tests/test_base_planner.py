@@ -139,8 +139,9 @@ def test_what_a_base_writes_into_its_rows_is_lost_and_weights_need_one_that_take
     y, weight = y.astype(float), np.linspace(0.5, 1.0, 60)
     before = [each.copy() for each in (X, y, weight)]
     model = PlannerRegressor(COSTS, base=Scribbler(), tradeoff=0.0, n_jobs=1, **QUICK)
-    problem = model._problem(model.training_data(X, y, weight))
-    train_plain(problem)
+    data = model.training_data(X, y, weight)
+    problem = model._problem(data)
+    train_plain(problem, data)
     for found, expected in zip((problem.rows.X, problem.rows.y, problem.rows.weight), before, strict=True):
         assert (found == expected).all()
     with pytest.raises(CostframeError, match="base: Pipeline takes no sample weights"):

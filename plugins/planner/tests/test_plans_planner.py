@@ -99,7 +99,7 @@ def trained_exactly(problem, monkeypatch):
         for k, model in enumerate(models[:-1])
     ]
     routes = Routes(SetPrices.of(COSTS.select(COSTS.names), 1.0), tuple(frozenset(stop) for stop in STOPS))
-    return Trained(models, list(STOPS), gains, routes)
+    return Trained(models, list(STOPS), gains, routes, None)
 
 
 def value(problem, trained, gains, tradeoff):

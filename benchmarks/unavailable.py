@@ -1,0 +1,135 @@
+"""Needs ../shared: what an outage costs in score, beside boosters that are trained on just the columns that are left.
+
+    python benchmarks/unavailable.py [heart thyroid ...] [--algorithms planner cegb miser] [--draws 8]
+
+A model trained once answers test rows while a random 20 to 70 % of the columns are unavailable ("subset"), while each
+resource, or each column of the tables without any, is down ("source"), and where a random part of the columns is known
+at the start and nothing else can be had ("known"). The other side is LightGBM, trained anew on just these columns. The
+score is the area under the ROC curve, of several classes the mean of each against the rest; prices are ignored.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+import costframe as cf
+from harness.points import markdown
+from harness.tables import FREE, fewer_rows, fitting_rows, load, options
+
+if TYPE_CHECKING:
+    from costframe.datasets import Dataset
+
+TABLES = ("heart", "thyroid", "nhanes", "sat12", "letter", "nhanes1", "cube-20k", "breast-cancer")
+MOST_ROWS, MOST_TEST, MOST_ASKED, MOST_SOURCES = 3_000, 4_000, 200, 12
+ABSENT = 0.2, 0.7  # shares of unavailable columns
+ROUNDS, PATIENCE = 600, 30
+FREELY = {"planner": {"tradeoff": 1e-4}, "cegb": {"tradeoff": 0.0}, "miser": {"tradeoff": 0.0}}
+ASKED = {"planner": {"tradeoff": 0.0}}  # with these, prices are ignored
+
+
+def score(y: np.ndarray, probabilities: np.ndarray) -> float:
+    """Return the area under the ROC curve, of several classes the mean over each against the rest."""
+    if probabilities.ndim == 1:
+        return float(roc_auc_score(y, probabilities))
+    present = [k for k in range(probabilities.shape[1]) if 0 < (y == k).sum() < len(y)]
+    return float(np.mean([roc_auc_score(y == k, probabilities[:, k]) for k in present]))
+
+
+def boosted(data: Dataset, columns: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Return the probabilities of rows by LightGBM trained on just some columns."""
+    import lightgbm
+
+    train, valid = data.part("train"), data.part("valid")
+    model = lightgbm.LGBMClassifier(
+        n_estimators=ROUNDS, learning_rate=0.05, num_leaves=15, min_child_samples=10, n_jobs=1, verbose=-1
+    )
+    stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+    model.fit(train.X[:, columns], train.y, eval_set=[(valid.X[:, columns], valid.y)], callbacks=[stop])
+    found = model.predict_proba(X[:, columns])
+    return np.asarray(found[:, 1] if found.shape[1] == 2 else found)
+
+
+def draw_sources(data: Dataset) -> list[tuple[str, ...]]:
+    """Return names that can be down alone: resources, or columns where there are none."""
+    resources = [(each.name,) for each in data.costs.resources]
+    return (resources or [(name,) for name in data.feature_names])[:MOST_SOURCES]
+
+
+def left_by(data: Dataset, names: tuple[str, ...]) -> np.ndarray:
+    """Return the columns that are left where some features and resources are unavailable: int64 (any,)."""
+    prices = data.costs.select(data.feature_names)
+    gone, resources = prices.locate(names, "unavailable")
+    gone.update(prices.direct_needs.needing(resources).tolist() if resources else ())
+    return np.setdiff1d(np.arange(len(data.feature_names)), sorted(gone))
+
+
+def ask_known(predictor: Any, X: np.ndarray, columns: np.ndarray, asked: dict[str, Any]) -> np.ndarray:
+    """Return the answers of inquiries that begin with the values of some columns, and can have no others."""
+    names = np.array(predictor.feature_names)
+    barred = tuple(np.delete(names, columns).tolist())
+    answers = []
+    for row in X:
+        known = dict(zip(names[columns].tolist(), row[columns].tolist(), strict=True))
+        inquiry = predictor.inquire(known=known, unavailable=barred, **asked)
+        answers.append(inquiry.answer.value)
+    return np.array(answers)
+
+
+def measure(name: str, algorithm: str, draws: int) -> dict[str, np.ndarray]:
+    """Return by kind of outage what the model scores beside LightGBM on the rest: model and booster, (any, 2)."""
+    data = load(name, 0)
+    data = data if len(data.X) < 3 * MOST_ROWS else fewer_rows(data, MOST_ROWS)
+    estimator = cf.estimator(algorithm, task="classification", costs=data.costs, n_jobs=1, **FREELY[algorithm])
+    start = time.process_time()
+    predictor = estimator.fit(**fitting_rows(data)).predictor_
+    print(f"{name} {algorithm}: {time.process_time() - start:.1f} s of fit", flush=True)
+    test, random, asked = data.part("test"), np.random.default_rng(0), ASKED.get(algorithm, {})
+    X, y, names = test.X[:MOST_TEST], test.y[:MOST_TEST], np.array(data.feature_names)
+    found: dict[str, list[tuple[float, float]]] = {"all": [], "subset": [], "source": [], "known": []}
+    every = np.arange(len(names))
+    found["all"].append((score(y, predictor.predict(X, **asked)), score(y, boosted(data, every, X))))
+    subsets = [random.random(len(names)) < random.uniform(*ABSENT) for _ in range(draws)]
+    outages = [("subset", tuple(names[gone].tolist())) for gone in subsets if not gone.all()]
+    outages += [("source", down) for down in draw_sources(data)]
+    for kind, down in outages:
+        left = left_by(data, down)
+        if len(left):
+            answers = predictor.predict(X, unavailable=down, **asked)
+            other = boosted(data, left, X)
+            found[kind].append((score(y, answers), score(y, other)))
+            if kind == "subset" and len(found["known"]) < draws // 2:
+                at = slice(MOST_ASKED)
+                known = ask_known(predictor, X[at], left, asked)
+                found["known"].append((score(y[at], known), score(y[at], other[at])))
+    return {kind: np.array(each) for kind, each in found.items()}
+
+
+def main() -> None:
+    """Print, by table and algorithm, the mean and the worst difference from the boosters on the rest."""
+    asked = options(
+        __doc__,
+        TABLES,
+        free=FREE,
+        algorithms={"nargs": "+", "default": list(FREELY)},
+        draws={"type": int, "default": 8},
+    )
+    warnings.simplefilter("ignore")
+    lines = []
+    for name in asked.tables:
+        for algorithm in asked.algorithms:
+            line = [name, algorithm]
+            for each in measure(name, algorithm, asked.draws).values():
+                lost = each[:, 1] - each[:, 0]
+                line.append(f"{each[:, 0].mean():.3f}, {-lost.mean():+.3f}, {-lost.max():+.3f}")
+            lines.append(line)
+            print(*line, sep=" | ", flush=True)
+    print("\n" + markdown(["table", "model", "all", "subset", "source", "known"], lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Where something is unavailable: trees without columns, expected losses by what is absent, stand-ins of stops."""
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costframe import Answer, WeakLearnerBank, load, save
+from costframe.core.errors import StageError
+from costframe.core.learners.absent_columns import go_without
+from costframe.core.stages.absence_losses import AbsenceLosses
+from costframe.plugin import PlannedPredictor, Spare, Stop, TreeTable
+from costframe.testing import same_bits, strategies
+
+NAMES = ("a", "b", "c")
+
+
+@given(strategies.tree_tables(3), strategies.rows(3), st.lists(st.booleans(), min_size=3, max_size=3))
+def test_trees_without_columns_answer_as_for_missing_values(trees, X, absent):
+    found = go_without(trees, np.array(absent))
+    masked = np.where(absent, np.nan, X)
+    assert same_bits(
+        WeakLearnerBank.from_trees(found, NAMES).outputs(X), WeakLearnerBank.from_trees(trees, NAMES).outputs(masked)
+    )
+    assert not set(WeakLearnerBank.from_trees(found, NAMES).read.tolist()) & set(np.flatnonzero(absent).tolist())
+
+
+def test_expected_losses_find_substitutes_and_complements_and_never_fall():
+    rng, n = np.random.default_rng(0), 400
+    there = np.vstack([np.ones((n, 3), bool), rng.random((5 * n, 3)) < 0.5])
+    a, b, c = ~there.T
+    truth = 0.2 + 0.3 * (a & b) + 0.1 * c  # a and b tell the same
+    losses = truth + np.tile(rng.normal(size=n), 6)  # rows differ, and that has no effect
+    found = AbsenceLosses.regress(losses, np.ones(len(losses)), there, n, [(0, 1)])
+    every = np.array(np.meshgrid(*[[False, True]] * 3)).reshape(3, -1).T
+    lost = found.of(every) - found.least
+    expected = 0.3 * (~every[:, 0] & ~every[:, 1]) + 0.1 * ~every[:, 2]
+    np.testing.assert_allclose(lost, expected, atol=0.01)
+    order = rng.permutation(n)
+    again = AbsenceLosses.regress(
+        losses.reshape(6, n)[:, order].ravel(),
+        np.ones(6 * n),
+        there.reshape(6, n, 3)[:, order].reshape(-1, 3),
+        n,
+        [(0, 1)],
+    )
+    assert same_bits(again.of(every), found.of(every))
+
+
+def stump(feature, below, above):
+    """A tree that says one of two numbers, and for a missing value their mean, by a second test."""
+    return TreeTable.single(
+        [feature, -1, feature, -1, -1], [0.0, 0, np.inf, 0, 0], [False, False, False, False, False],
+        [1, -1, 3, -1, -1], [2, -1, 4, -1, -1], [0.0, below, 0.0, above, (below + above) / 2],
+    )  # fmt: skip
+
+
+def plan(spare=True):
+    """Nothing, then a and b; the spare ensemble adds what each says."""
+    trees = [stump(f, -(f + 1.0), f + 1.0) for f in range(3)]
+    bank = WeakLearnerBank.from_trees(TreeTable.concatenate(trees), NAMES)
+    gains = WeakLearnerBank.columns((*NAMES, "score 0"), [])
+    stops = [
+        Stop([], Answer([], np.empty((0, 1)), [0.0]), Answer([], np.empty((0, 1)), [-1.0])),
+        Stop([0, 1], Answer([0, 1], np.ones((2, 1)), [0.0])),
+    ]
+    expected = AbsenceLosses(0.0, np.eye(3, dtype=bool), [0.25, 0.5, 0.0], [0.0, 0.0, 0.0])
+    kept = Spare(bank, Answer([0, 1, 2], np.ones((3, 1)), [10.0]), expected, [1.0, 0.0])
+    return PlannedPredictor(bank, gains, stops, tradeoff=0.1, spare=kept if spare else None)
+
+
+ROWS = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]])
+
+
+def test_a_stand_in_answers_from_the_rest_of_its_set_and_pays_for_no_more():
+    predictor = plan()
+    assert predictor.predict(ROWS).tolist() == [3.0, 1.0]
+    assert predictor.predict(ROWS, unavailable="b").tolist() == [11.0, 9.0]  # 10, and what a says
+    assert plan(spare=False).predict(ROWS, unavailable="b").tolist() == [0.0, 0.0]
+    report = predictor.cost(ROWS, unavailable="b")
+    assert (report.per_row.tolist(), report.cut.tolist()) == ([1.0, 1.0], [True, True])
+    assert predictor.exits(ROWS, unavailable="b").tolist() == [1, 1]
+    inquiry = predictor.inquire(unavailable="b")
+    assert inquiry.needs == ("a",)
+    inquiry.supply({"a": 1.0})
+    assert (inquiry.answer.value, inquiry.answer.exit, inquiry.answer.reason) == (11.0, 1, "unavailable")
+
+
+def test_a_stand_in_is_bought_if_what_is_left_of_the_gain_is_worth_its_price():
+    predictor = plan()  # without b the gain of 1 is .5, without a .75
+    assert predictor.predict(ROWS, unavailable="b", tradeoff=0.49).tolist() == [11.0, 9.0]
+    assert predictor.predict(ROWS, unavailable="b", tradeoff=0.51).tolist() == [0.0, 0.0]
+    assert predictor.predict(ROWS, unavailable="a", tradeoff=0.74).tolist() == [12.0, 12.0]
+    assert predictor.predict(ROWS, unavailable="a", tradeoff=0.76).tolist() == [0.0, 0.0]
+    assert predictor.predict(ROWS, unavailable="b", max_cost=0.5).tolist() == [0.0, 0.0]
+
+
+def test_a_row_that_begins_with_known_values_and_can_have_nothing_else_uses_them():
+    inquiry = plan().inquire(known={"a": -1.0}, unavailable=("b", "c"))
+    assert (inquiry.needs, inquiry.answer.value, inquiry.answer.cost) == ((), 9.0, 0.0)
+
+
+def test_a_plan_of_one_stop_has_a_stand_in_too():
+    whole = plan()
+    single = evolve(whole, stops=(evolve(whole.stops[1], gains=None),), spare=whole.spare.beside([0.0]))
+    assert single.predict(ROWS).tolist() == [3.0, 1.0]
+    assert single.predict(ROWS, unavailable="b").tolist() == [11.0, 9.0]
+    assert single.predict(ROWS, unavailable=("a", "b")).tolist() == [10.0, 10.0]
+
+
+def test_what_was_saved_answers_in_an_outage_to_the_bit(tmp_path):
+    save(plan(), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    for name in NAMES:
+        assert same_bits(loaded.predict(ROWS, unavailable=name), plan().predict(ROWS, unavailable=name))
+
+
+def test_spare_ensembles_that_do_not_fit_are_refused():
+    whole = plan()
+    for wrong, match in (
+        (evolve(whole.spare, losses=[1.0]), "losses: expected 2 finite numbers"),
+        (evolve(whole.spare, answer=Answer([], np.empty((0, 2)), [0.0, 0.0])), "answer: expected one of the link"),
+        (evolve(whole.spare, bank=whole.gains_bank), "bank: expected trees over the features"),
+        (evolve(whole.spare, expected=AbsenceLosses(0.0, np.eye(3, dtype=bool), [-1.0, 0, 0], [0.0, 0, 0])), "some"),
+        (evolve(whole.spare, expected=AbsenceLosses(np.nan, np.empty((0, 3)), [], [])), "least"),
+    ):
+        with pytest.raises(StageError, match=match):
+            evolve(whole, spare=wrong)
