@@ -2,6 +2,7 @@
 
     python benchmarks/records.py run OUT.jsonl [--tables nhanes hospital in-turn] [--histories risk ...] [--seeds 5]
     python benchmarks/records.py summary OUT.jsonl [...]
+    python benchmarks/records.py page OUT.jsonl [...]
     python benchmarks/records.py same
 
 `run` takes tables whose tests are all known, leaves a test empty where a history did not make it, sweeps what is left
@@ -73,8 +74,8 @@ class Case:
 
     @classmethod
     def of(cls, table: str, history: str, seed: int, rows: int) -> Case:
-        """Draw a case."""
-        rng = np.random.default_rng([seed, 55])
+        """Draw a case: of each history other rows, so that all draws tell how often figures are near."""
+        rng = np.random.default_rng([seed, 55, [*HISTORIES].index(history)])
         known = TABLES[table](rng, rows + FRESH + RISKS)
         return cls(known, *known.record(history, rng), rows)
 
@@ -287,8 +288,8 @@ def _stated_table(studies: list[dict[str, Any]], kind: str) -> str:
         points = [point for one in some for point in one["points"].values()]
         chosen = [one["points"][one[_choice(kind)]] for one in some]
         shares = [share for each in (points, chosen) for share in _shares_near(each, what, kind)]
-        told = [p for p in points if p["recorded_score"] is not None and not p["free"]]
-        of_records = np.mean([_near(p["recorded_score"], _true(p, kind), p["test_error"], kind) for p in told])
+        told = [point for point in points if _has_records(point)]
+        of_records = np.mean([_is_told_by_records(point, kind) for point in told])
         completed = np.mean([_near(p["test_score"], _true(p, kind), p["test_error"], kind) for p in told])
         shown = (f"{share:.0%}" for share in (*shares, completed, of_records))
         cells += [str(min(one["donors"] for one in some)), *shown]
@@ -370,6 +371,42 @@ def _rivals_table(studies: list[dict[str, Any]], kind: str) -> str:
     return markdown(["table", "history", "studies", *ways], lines)
 
 
+def page(given: argparse.Namespace) -> None:
+    """Print the table of docs/records.md: of both kinds of study, a line for each table and history."""
+    lines = []
+    for cells, some in _by_history([one for path in given.files for one in read(path)]):
+        of_kind = {kind: [one for one in some if one["kind"] == kind] for kind in KINDS}
+        if not all(of_kind.values()):
+            continue
+        cells[2] = str(len({(one["table"], one["history"], one["seed"]) for one in some}))
+        points = {kind: [point for one in of_kind[kind] for point in one["points"].values()] for kind in KINDS}
+        near = [
+            [_is_near(point, "score", "score") for point in points["score"]],
+            [_is_near(point, "cost", kind) for kind in KINDS for point in points[kind]],
+            [_is_near(point, "bill", "bill") for point in points["bill"]],
+            [_is_in_interval(point, "bill") for point in points["bill"]],
+            [_is_near(one["points"][one[_choice(kind)]], kind, kind) for kind in KINDS for one in of_kind[kind]],
+            [_is_told_by_records(point, kind) for kind in KINDS for point in points[kind] if _has_records(point)],
+        ]
+        kept, free, whole, _ = np.mean([_kept(one, "bill", "bill", -1) for one in of_kind["bill"]], axis=0)
+        reached = f"{(free - kept) / (free - whole):.0%}" if free - whole > CLOSE * free else "-"
+        shares = (f"{np.mean(each):.0%}" if each else "-" for each in near)
+        donors = str(min(one["donors"] for one in some))
+        lines.append([*cells, donors, *shares, *(f"{bill:.2f}" for bill in (kept, free, whole)), reached])
+    heads = ["score near", "cost near", "bill near", "bill in interval", "chosen near", "records near"]
+    bills = ["kept bill", "free columns", "all made", "of the gap"]
+    print(markdown(["table", "history", "draws", "fewest donors", *heads, *bills], lines))
+
+
+def _has_records(point: dict[str, Any]) -> bool:
+    """Return whether a point buys tests, and records alone say a score of it."""
+    return point["recorded_score"] is not None and not point["free"]
+
+
+def _is_told_by_records(point: dict[str, Any], kind: str) -> bool:
+    return _near(point["recorded_score"], _true(point, kind), point["test_error"], kind)
+
+
 def same(given: argparse.Namespace) -> None:
     """Print whether tables without empty cells give the same models with and without `absent`."""
     for name in _available(given.tables):
@@ -408,6 +445,9 @@ def main() -> None:
     showing = commands.add_parser("summary")
     showing.add_argument("files", nargs="+", type=Path)
     showing.set_defaults(action=summarize)
+    writing = commands.add_parser("page", help="the table of docs/records.md")
+    writing.add_argument("files", nargs="+", type=Path)
+    writing.set_defaults(action=page)
     comparing = commands.add_parser("same")
     comparing.add_argument("--tables", nargs="+", choices=TABLES, default=[*TABLES])
     comparing.add_argument("--algorithms", nargs="+", default=["cegb"])
