@@ -14,6 +14,7 @@ from costframe.study.folds import folds_of
 from costframe.study.held_out import HeldOut
 from costframe.study.rows import StudyRows
 from costframe.study.score_choice import choose_error_cost
+from costframe.study.service import pool_estimates
 from costframe.study.trial import Trial
 
 COSTS = cf.CostModel.of(PRICES | ERRORS)
@@ -80,6 +81,16 @@ def test_estimates_of_different_models_surely_differ():
     assert not surely_differ(one, evolve(estimate(0.9, 0.01, 100), influence=None))
     shared = evolve(one, influence=one.influence[-100:], error=float(np.linalg.norm(one.influence[-100:])))
     assert surely_differ(one, evolve(shared, score=0.7 + 2.7 * np.sqrt(0.01**2 - shared.error**2)))
+
+
+def test_donors_of_two_folds_count_twice_where_folds_are_joined_and_half_in_what_these_differ_by():
+    copies = [estimate(score, 0.01, 400, seed) for seed, score in enumerate((0.7, 0.75, 0.8, 0.75))]
+    between = (1 + 1 / 4) * np.var([copy.score for copy in copies], ddof=1)
+    rows = np.square(np.mean([copy.influence for copy in copies], axis=0)).sum()
+    for turns in (1.0, 2.0):
+        pooled = pool_estimates(copies, turns)
+        assert pooled.error == pytest.approx(np.sqrt(0.01**2 + between / turns))
+        assert np.square(pooled.influence).sum() == pytest.approx(rows + turns * between, rel=0.15)
 
 
 @pytest.mark.parametrize(("lacking", "learned", "folds", "own"), [

@@ -43,8 +43,8 @@ def complete_part(data: Dataset, name: str) -> F8:
 def pool_estimates(copies: Sequence[Estimate], turns: float = 1.0) -> Estimate:
     """Join the estimates of completed copies of the same rows; see `error_over_copies`.
 
-    `turns` tells in how many folds a donor gives: influences, by which folds are joined as if each had its own donors,
-    have that many times the variance between copies.
+    `turns` tells in how many folds a donor gives. Influences, by which folds are joined as if each had its own donors,
+    have that many times the variance between copies; the error, by which scores of folds differ, has that part of it.
     """
     first = copies[0]
     if len(copies) == 1:
@@ -54,7 +54,7 @@ def pool_estimates(copies: Sequence[Estimate], turns: float = 1.0) -> Estimate:
     return evolve(
         first,
         score=float(scores.mean()),
-        error=error_over_copies(scores, [copy.error for copy in copies]),
+        error=error_over_copies(scores, [copy.error for copy in copies], turns=turns),
         influence=_joint_influence(scores, [copy.influence for copy in copies], turns),
         mistakes=np.mean(mistakes, axis=0) if len(mistakes) == len(copies) else None,
     )

@@ -295,12 +295,12 @@ class CostReport:
         )
 
 
-def error_over_copies(means: Sequence[float] | F8, errors: Sequence[float]) -> float:
+def error_over_copies(means: Sequence[float] | F8, errors: Sequence[float], *, turns: float = 1.0) -> float:
     """Return the standard error of the mean over completed copies of rows, by Rubin's rules.
 
-    Its variance is W + (1 + 1/M) B, of the mean variance W within M copies, and that between them, B.
+    Its variance is W + (1 + 1/M) B / `turns`, of the mean variance W within M copies, and that between them, B.
     """
-    return math.sqrt(float(np.mean(np.square(errors)) + np.square(spread_over_copies(means)).sum()))
+    return math.sqrt(float(np.mean(np.square(errors)) + np.square(spread_over_copies(means)).sum() / turns))
 
 
 def spread_over_copies(means: Sequence[float] | F8) -> F8:
