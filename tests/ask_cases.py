@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
 import costframe as cf
 from costframe.page import wasm
+from costframe.plugin import PlannedPredictor
 from costframe.sources.live_row import LiveRow
 from costframe.sources.rounds import Outcome
 from costframe.sources.terms import RowTerms
@@ -58,8 +60,10 @@ def table(n=300, d=6, seed=0, classes=2):
     return X, np.digitize(score, np.linspace(-1, 1, classes + 1)[1:-1])
 
 
-def fit(algorithm, names=NAMES, classes=2, task="classification", costs=None, labelled=False, **settings):
-    """A fitted model with labels of classes, and of the first feature if it is `labelled`."""
+def fit(
+    algorithm, names=NAMES, classes=2, task="classification", costs=None, labelled=False, has_spare=False, **settings
+):
+    """A fitted model with labels of classes, and of the first feature if it is `labelled`; plans may keep a spare."""
     pandas = pytest.importorskip("pandas", reason="needs pandas")
     X, y = table(classes=classes)
     y = y if task == "regression" else np.array(["well", "ill", "very ill"])[y]
@@ -67,7 +71,10 @@ def fit(algorithm, names=NAMES, classes=2, task="classification", costs=None, la
     if labelled:
         frame[names[0]] = np.array(["<i>low</i>", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     model = cf.estimator(algorithm, task=task, costs=costs, **settings).fit(frame, y)
-    return cf.FittedEstimator(model.predictor_)
+    predictor = model.predictor_
+    if isinstance(predictor, PlannedPredictor) and not has_spare:
+        predictor = attrs.evolve(predictor, spare=None)
+    return cf.FittedEstimator(predictor)
 
 
 def answer_in_python(fitted, costs, row, absent=()):

@@ -155,7 +155,8 @@ PARAMETERS = {"cronus": "bank", "early-exit": "model"}
 def test_an_algorithm_reads_rows_by_the_labels_of_the_model_it_is_given(name):
     given = HistGradientBoostingClassifier(max_iter=8, categorical_features="from_dtype").fit(ROWS, RED)
     adopted = cf.adopt(given)
-    np.testing.assert_array_equal(adopted.predict(OTHER), given.predict_proba(ROWS)[:, 1])
+    np.testing.assert_array_equal(adopted.decision_function(OTHER), given.decision_function(ROWS))
+    np.testing.assert_allclose(adopted.predict(OTHER), given.predict_proba(ROWS)[:, 1], rtol=1e-15)
     model = cf.estimator(name, costs={"color": 5.0, "a": 1.0}, **{PARAMETERS[name]: adopted}).fit(OTHER, RED)
     np.testing.assert_array_equal(model.predict_proba(ROWS), model.predict_proba(OTHER))
     assert model.score(ROWS, RED) > 0.8

@@ -90,6 +90,17 @@ def test_a_page_answers_as_python_does_to_the_bit(browser, tmp_path, kind):
     assert browser.get_log("browser") == []
 
 
+def test_a_plan_with_a_spare_answers_whole_rows_and_offers_no_others(browser, tmp_path):
+    fitted, costs = fit("planner", has_spare=True, tradeoff=1e-3), prices()
+    X, _ = table(40, seed=5)
+    open_page(browser, tmp_path, fitted, costs)
+    check_answers(browser, fitted, costs, X, [[]] * len(X))
+    assert not browser.find_element("id", "absent").is_displayed()
+    refused = "window.page.model.next(null, {absent: ['age']}).catch((error) => arguments[0](error.message))"
+    assert "cannot do without" in browser.execute_async_script(refused)
+    assert browser.get_log("browser") == []
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("kind", ["trees", "stage-tree", "plan"])
 def test_500_rows_are_answered_to_the_bit(browser, tmp_path, kind):

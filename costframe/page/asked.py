@@ -46,6 +46,7 @@ def describe_model(fitted: FittedEstimator, costs: CostModel, title: str) -> Ask
     data |= _describe_prices(terms)
     if isinstance(predictor, PlannedPredictor):
         data |= {"plan": describe_plan(predictor, terms, memory), "outputs": predictor.n_outputs}
+        data["whole"] = predictor.spare is not None  # a page has no stand-ins for what is not available
     elif isinstance(predictor, StageTree):
         data |= {"tree": describe_stages(predictor, terms.prices, memory), "outputs": predictor.n_outputs}
     return AskedModel(data | {"pointers": memory.pointers}, memory)

@@ -1,6 +1,6 @@
 // The page: it shows questions and answers. Whoever knows the model is behind `model`:
-//   about: {title, unit, features: [{name, labels: [[number, text]], free}], classes: [text] or null, kind}, where the
-//     values of a feature that is `free` are any texts
+//   about: {title, whole, unit, features: [{name, labels: [[number, text]], free}], classes: [text] or null, kind}, where the
+//     values of a feature that is `free` are any texts, and a model that is `whole` does without nothing
 //   next(state, given): a promise of {state, needs: [{name, price, why}], bill, now, answer}
 // where `state` is any value to go on from, null at first; `given` is {known} before the first question, or {values,
 // absent} with values of some features needed, null if unknown; `now` is {values, label}, the answer if nothing else came;
@@ -20,6 +20,7 @@ class AskPage {
     this.get("known").addEventListener("submit", (event) => this.startKnown(event));
     for (const feature of model.about.features) this.get("fields").append(...this.makeField(feature, `known ${feature.name}`, true));
     this.get("before").hidden = false;
+    this.get("absent").hidden = Boolean(model.about.whole);
   }
 
   get(id) { return document.getElementById(id); }

@@ -19,6 +19,7 @@ class LocalModel {
 
   // Return the row after something given: `known` before its first question, or `values` (null: unknown) and `absent`.
   async next(state, given = {}) {
+    if (given.absent && this.data.whole) throw new Error("This page cannot do without a test; the model itself can.");
     const row = { known: { ...state?.known, ...given.known }, trail: [...(state?.trail ?? [])] };
     if (given.values || given.absent) row.trail.push({ values: given.values ?? {}, absent: given.absent ?? [] });
     return { state: row, ...this.replay(row) };
