@@ -98,7 +98,7 @@ def test_report_inquiry_and_naive_twin_agree(case, data):
         bought = data.draw(st.sets(st.sampled_from(costs.resource_names))) if costs.resources else set()
         for known in ({names[f]: value for f, value in values.items()}, [*map(names.__getitem__, values), *bought]):
             own = values if isinstance(known, dict) else {}
-            paid = ending.inquire(known=known)._ledger.paid_before  # with what these need
+            paid = ending.inquire(known=known).ledger.paid_before  # with what these need
             _, cost, acquired, rounds, _ = naive_certain.certain_row(tree, row, costs, until, own, *paid)
             end, source = inquire(ending, row, costs, known=known)
             assert not set(source.fetched).intersection(names[f] for f in own)
