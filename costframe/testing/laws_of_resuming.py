@@ -88,9 +88,14 @@ def _by_pickle(inquiry: Inquiry) -> Inquiry:
 
 
 def _steps(inquiry: Inquiry, values: Mapping[str, Any], hop: Callable[[Inquiry], Inquiry]) -> list[Any]:
-    """Supply an inquiry to its end, and put it away after each step; return its needs and cost at each, and its end."""
+    """Supply an inquiry to its end, and put it away after each step; return its needs and cost at each, and its end.
+
+    One that asks more often than there are features has begun again, and has no end.
+    """
     steps: list[Any] = [(inquiry.needs, inquiry.cost)]
     while needs := inquiry.needs:
+        if len(steps) > len(values) + 1:
+            return [*steps, None]
         inquiry.supply({name: values[name] for name in needs})
         inquiry = hop(inquiry)
         steps.append((inquiry.needs, inquiry.cost, inquiry.acquired))
