@@ -14,10 +14,7 @@ from cli_cases import MAIN
 
 import costframe as cf
 from costframe.core.storage.loading import load_fitted
-from costframe.report.model_facts import list_model_facts
 from costframe.serve.model_file import ModelFile, ServedModel
-from costframe.serve.page import render_page
-from costframe.serve.replies import describe_model
 
 PRICES = {
     "features": {
@@ -56,9 +53,7 @@ def serve_file(path, **settings):
     def read():
         fitted = load_fitted(path)
         prices = fitted.costs_ or cf.CostModel.uniform(fitted.predictor_.feature_names)
-        facts = list_model_facts(fitted, prices)
-        told = describe_model(fitted, prices, path.name, facts)
-        return ServedModel(fitted, prices, told, render_page(fitted, prices, told))
+        return ServedModel.of(fitted, prices, path.name)
 
     return Service(ModelFile(path, read), **settings)
 

@@ -18,18 +18,14 @@ from costframe.cli.given_model import open_model
 from costframe.cli.reading import ReadingOptions
 from costframe.core.checks import needed
 from costframe.core.errors import ParameterError, printable
-from costframe.report.model_facts import list_model_facts
 from costframe.serve.app import make_app
 from costframe.serve.model_file import ModelFile, ServedModel
-from costframe.serve.page import render_page
-from costframe.serve.replies import describe_model
 from costframe.serve.seals import Seal
-from costframe.serve.service import Service
+from costframe.serve.service import LOCAL, Service
 from costframe.sources import Sources, trace_rounds
 
 _SETTINGS = "COSTFRAME_SERVE"  # environment variable by which further processes know what to serve
 _PROMETHEUS = "PROMETHEUS_MULTIPROC_DIR"
-_LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _PATHS = ("key_file", "source")  # options that are files
 _ANY = ("0.0.0.0", "::")  # noqa: S104 - these are compared, not bound
 
@@ -39,13 +35,13 @@ class ServiceSettings:
     """What a process needs to serve, as texts and numbers."""
 
     model: str
-    costs: str | None = None
-    until: float | str | None = None
-    key_file: str | None = None
-    source: str | None = None
-    deadline: float | None = None
-    in_flight: int = 64
-    hosts: tuple[str, ...] = _LOCAL
+    costs: str | None
+    until: float | str | None
+    key_file: str | None
+    source: str | None
+    deadline: float | None
+    in_flight: int
+    hosts: tuple[str, ...]
 
     @classmethod
     def of_environment(cls) -> Self:
@@ -68,9 +64,7 @@ class ServiceSettings:
 
     def _read(self) -> ServedModel:
         given = open_model(self.model, self.costs, uniform=True).ended_by(self.until)
-        facts = list_model_facts(given.fitted, given.prices)
-        told = describe_model(given.fitted, given.prices, Path(self.model).name, facts)
-        return ServedModel(given.fitted, given.prices, told, render_page(given.fitted, given.prices, told))
+        return ServedModel.of(given.fitted, given.prices, Path(self.model).name)
 
 
 def application() -> Any:
@@ -90,7 +84,7 @@ def serve(
     **options: Any,
 ) -> None:
     """Serve a model until the process is ended."""
-    names = (*_LOCAL, *hosts, *([] if host in _ANY else [host]))
+    names = (*LOCAL, *hosts, *([] if host in _ANY else [host]))
     if host in _ANY and not hosts:
         raise ParameterError(f"--host {host}: add --allow-host, the name by which requests call the service, or '*'")
     paths = {name: None if value is None else str(value) for name, value in options.items() if name in _PATHS}

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from attrs import frozen
 
@@ -15,7 +15,10 @@ from costframe.core.errors import InquiryError
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.report.model_facts import list_model_facts
 from costframe.serve.conversation import Conversation
+from costframe.serve.page import render_page
+from costframe.serve.replies import describe_model
 
 KEPT = 4  # models whose conversations go on
 LOOK_AFTER = 0.5  # seconds
@@ -29,7 +32,13 @@ class ServedModel:
     fitted: FittedEstimator
     prices: CostModel
     description: dict[str, Any]
-    page: str = ""
+    page: str
+
+    @classmethod
+    def of(cls, fitted: FittedEstimator, prices: CostModel, name: str) -> Self:
+        """Describe a model at some prices, and render its page; the name is its title."""
+        description = describe_model(fitted, prices, name, list_model_facts(fitted, prices))
+        return cls(fitted, prices, description, render_page(fitted, prices, description))
 
     @property
     def predictor(self) -> Predictor:

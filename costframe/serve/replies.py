@@ -60,13 +60,11 @@ def describe_step(fitted: FittedEstimator, talk: Conversation, state: str | None
         "answer": None if asks else describe_answer(fitted, talk.inquiry.answer),
     }
     if "why" in include:
-        why = talk.inquiry.why(tuple(talk.told))
-        step["why"] = why.to_dict()
+        step["why"] = talk.inquiry.why(tuple(talk.told)).to_dict()
     if "so_far" in include and asks:
         step["so_far"] = describe_so_far(fitted, talk)
     if "changes" in include:
-        changes = talk.inquiry.changes()
-        step["changes"] = changes.to_dict() | {"text": str(changes)}
+        step["changes"] = talk.inquiry.changes().to_dict()
     return step
 
 

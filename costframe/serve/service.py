@@ -16,6 +16,8 @@ from costframe.serve.seals import Seal
 from costframe.serve.values import as_known, as_row
 from costframe.sources import Sources
 
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+
 
 @frozen(eq=False)
 class Service:
@@ -39,7 +41,7 @@ class Service:
     models: ModelFile
     seal: Seal = field(factory=Seal)
     open_sources: Callable[[], Sources] | None = None
-    hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
+    hosts: tuple[str, ...] = LOCAL
     deadline: float | None = None
     in_flight: int = 64
 

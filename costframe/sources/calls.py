@@ -68,7 +68,7 @@ class CallSource(Source):
         return {place: await self._call(self.calls[place], key) for place in places}
 
     async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+        if is_async(function):
             return await function(*arguments)
         self._threads = self._threads or Threads(self.workers)
         reply = await self._threads.call(function, *arguments)
@@ -79,6 +79,11 @@ class CallSource(Source):
         if self._threads is not None:
             self._threads.close()
             self._threads = None
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Return whether a function, or an object that is called, is a coroutine function."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def _check_callable(calls: Any) -> None:

@@ -15,7 +15,7 @@ from costframe.core.checks import as_path, check_number
 from costframe.core.errors import InquiryError, ParameterError, quote_names, shown
 from costframe.sources.call_book import Call, CallBook
 from costframe.sources.call_prices import CallPrices
-from costframe.sources.calls import check_takes
+from costframe.sources.calls import check_takes, is_async
 from costframe.sources.paid_answers import PaidAnswers
 from costframe.sources.source import KeyRefusedError, PricedSource, Receipts, Reply, Wanted, answer_each
 from costframe.sources.threads import Threads
@@ -124,7 +124,7 @@ class PaidCall(PricedSource):
         """Make one call within the limit, and settle its price; return its output."""
         call, is_here = await self._book.open_call(key, receipts), False  # else its thread sees its end
         try:
-            if inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(type(self.function).__call__):
+            if is_async(self.function):
                 call.begin()
                 output = self.function(key)
             else:

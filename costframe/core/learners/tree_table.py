@@ -9,7 +9,7 @@ import numpy as np
 from attrs import Factory, field, fields, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from costframe.core.arrays import B1, F8, I8, U8
+from costframe.core.arrays import B1, F8, I8, U8, frozen_array, frozen_flags, frozen_floats
 from costframe.core.errors import BankError, brief, format_count
 from costframe.engine import constants
 
@@ -22,30 +22,16 @@ SHARED_WORDS = 16  # of bits, for each of the tests for categories that share a 
 _SMALL = 2**17  # nodes and categories that fit, whatever they are
 
 
-def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
-    array = np.array(values, dtype=dtype)
-    array.setflags(write=False)
-    return array
-
-
 def _int32(values: ArrayLike) -> NDArray[np.int32]:
-    return _frozen(values, np.int32)
+    return frozen_array(values, np.int32)
 
 
 def _int64(values: ArrayLike) -> I8:
-    return _frozen(values, np.int64)
-
-
-def _float64(values: ArrayLike) -> F8:
-    return _frozen(values, np.float64)
-
-
-def _bool(values: ArrayLike) -> B1:
-    return _frozen(values, np.bool_)
+    return frozen_array(values, np.int64)
 
 
 def _uint8(values: ArrayLike) -> U8:
-    return _frozen(values, np.uint8)
+    return frozen_array(values, np.uint8)
 
 
 @frozen(eq=False, repr=False)
@@ -90,17 +76,17 @@ class TreeTable:
 
     first: I8 = field(converter=_int64)
     feature: NDArray[np.int32] = field(converter=_int32)
-    threshold: F8 = field(converter=_float64)
-    missing_left: B1 = field(converter=_bool)
+    threshold: F8 = field(converter=frozen_floats)
+    missing_left: B1 = field(converter=frozen_flags)
     left: NDArray[np.int32] = field(converter=_int32)
     right: NDArray[np.int32] = field(converter=_int32)
     width: NDArray[np.int32] = field(converter=_int32)
     value: I8 = field(converter=_int64)
-    values: F8 = field(converter=_float64)
+    values: F8 = field(converter=frozen_floats)
     category_count: NDArray[np.int32] = field(
         converter=_int32, default=Factory(lambda self: np.zeros(len(self.feature)), takes_self=True)
     )
-    categories: F8 = field(converter=_float64, default=())
+    categories: F8 = field(converter=frozen_floats, default=())
     reading: U8 = field(converter=_uint8, default=Factory(lambda self: np.zeros(len(self.feature)), takes_self=True))
 
     def __attrs_post_init__(self) -> None:

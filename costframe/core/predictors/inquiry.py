@@ -59,10 +59,10 @@ class Inquiry:
         card = predictor.card
         self.predictor, self.terms, self.ledger, self._decision = predictor, terms, terms.ledger, decision
         self._names, self._categories = card.feature_names, card.categories
-        self._asked = terms  # of the whole row, where it begins again at other prices
+        self._asked = terms  # of the whole row, where it has begun again
         self._outputs: KeptOutputs | None = None  # of foreign functions, where the model has some
         self._given: tuple[Round, ...] = ()
-        self._before = 0  # of these, rounds at other prices
+        self._before = 0  # of these, rounds before it began again
         self._acquired: tuple[int, ...] = ()
         self._show(walker)
 
@@ -72,7 +72,8 @@ class Inquiry:
     ) -> Inquiry:
         """Begin the inquiry of a row on some terms; it asks for prices of errors too, and its answer has a label.
 
-        The row has paid for the values of rounds `before`, at other prices; the outputs are of foreign functions.
+        The row has paid for the values of rounds `before`, from which it begins again, at other prices or without what
+        cannot be had; the outputs are of foreign functions.
         """
         if (places := predictor.function_places) or before:
             return cls._on(terms, predictor, before, KeptOutputs(places, outputs or {}) if places else None)

@@ -39,7 +39,7 @@ class InquiryState:
     rounds : list of dict
         Values by name of each round.
     restart : int
-        Rounds at other prices, before those at these ones.
+        Rounds before the row began again, at other prices or without something.
     outputs : list
         Place, bits of missing arguments, and outputs of each call of a foreign function.
     needs : list of str

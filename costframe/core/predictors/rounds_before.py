@@ -1,4 +1,4 @@
-"""Rounds of a row at other prices, before it goes on at new ones: what it bought, and what is asked of the rest."""
+"""Rounds of a row before it began again, at other prices or without something: what it bought, and what is left."""
 
 from __future__ import annotations
 

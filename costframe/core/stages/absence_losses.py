@@ -6,26 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import ArrayLike
 
-from costframe.core.arrays import B1, F8
+from costframe.core.arrays import B1, F8, frozen_flags, frozen_floats
 from costframe.core.errors import StageError
 from costframe.core.sums import exact_mean, to_grid
 
 _BLOCK = 8_192  # rows
 _RIDGE = 1e-3  # share of the rows' weight, added to the squares of each column
-
-
-def _floats(values: ArrayLike) -> F8:
-    array = np.array(values, np.float64)
-    array.setflags(write=False)
-    return array
-
-
-def _flags(values: ArrayLike) -> B1:
-    array = np.array(values, np.bool_)
-    array.setflags(write=False)
-    return array
 
 
 @frozen(eq=False)
@@ -43,9 +30,9 @@ class AbsenceLosses:
     """
 
     least: float
-    sets: B1 = field(converter=_flags)
-    some: F8 = field(converter=_floats)
-    every: F8 = field(converter=_floats)
+    sets: B1 = field(converter=frozen_flags)
+    some: F8 = field(converter=frozen_floats)
+    every: F8 = field(converter=frozen_floats)
 
     @classmethod
     def regress(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import ArrayLike
 
-from costframe.core.arrays import F8
+from costframe.core.arrays import F8, frozen_floats
 from costframe.core.errors import StageError
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.stages.stages import Stage
@@ -14,12 +13,6 @@ from costframe.core.tables.row_draws import sample_rows
 from costframe.core.workers import ALONE, Workers
 
 _MOST_ROWS = 1000
-
-
-def _floats(values: ArrayLike) -> F8:
-    array = np.array(values, np.float64)
-    array.setflags(write=False)
-    return array
 
 
 @frozen(eq=False)
@@ -36,18 +29,18 @@ class Fallbacks:
     """
 
     # (outputs of all inner nodes of trees,): node by node, the outputs of its tree
-    node_values: F8 = field(converter=_floats)
-    column_values: F8 = field(converter=_floats)  # (columns,)
-    opaque_values: F8 = field(converter=_floats)  # (outputs of all opaque learners,)
-    knots: F8 = field(converter=_floats)  # (J,): ascending from 0 to 1, J > 1
+    node_values: F8 = field(converter=frozen_floats)
+    column_values: F8 = field(converter=frozen_floats)  # (columns,)
+    opaque_values: F8 = field(converter=frozen_floats)  # (outputs of all opaque learners,)
+    knots: F8 = field(converter=frozen_floats)  # (J,): ascending from 0 to 1, J > 1
     # offset, slope, carry (stages * J, K): a, b and c, stage by stage
-    offset: F8 = field(converter=_floats)
-    slope: F8 = field(converter=_floats)
-    carry: F8 = field(converter=_floats)
+    offset: F8 = field(converter=frozen_floats)
+    slope: F8 = field(converter=frozen_floats)
+    carry: F8 = field(converter=frozen_floats)
     # mean, low, high (stages, K): of final scores; `low` and `high` may be infinite
-    mean: F8 = field(converter=_floats)
-    low: F8 = field(converter=_floats)
-    high: F8 = field(converter=_floats)
+    mean: F8 = field(converter=frozen_floats)
+    low: F8 = field(converter=frozen_floats)
+    high: F8 = field(converter=frozen_floats)
 
     def check(self, bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> None:
         """Refuse fallbacks of another model, and values that are not finite, by the name of the array."""

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike
 
-from costframe.core.arrays import B1, F8
+from costframe.core.arrays import B1, F8, frozen_floats
 from costframe.core.errors import StageError
 from costframe.core.learners.absent_columns import go_without
 from costframe.core.learners.bank import WeakLearnerBank
@@ -16,12 +16,6 @@ from costframe.core.learners.tree_table import TREE
 from costframe.core.stages.absence_losses import AbsenceLosses
 from costframe.core.stages.stages import Answer, check_stages
 from costframe.core.tables.categories import Categories
-
-
-def _floats(values: ArrayLike) -> F8:
-    array = np.array(values, np.float64)
-    array.setflags(write=False)
-    return array
 
 
 @frozen(eq=False)
@@ -43,7 +37,7 @@ class Spare:
     bank: WeakLearnerBank
     answer: Answer
     expected: AbsenceLosses
-    losses: F8 = field(converter=_floats, default=())
+    losses: F8 = field(converter=frozen_floats, default=())
 
     @classmethod
     def learn(cls, bank: WeakLearnerBank, answer: Answer, losses: F8, weight: F8, there: B1, **copies: Any) -> Spare:
