@@ -1,5 +1,6 @@
 """Fits on a cluster end with the model, or with an error in a stated time, and leave the workers free; and sweeps."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -16,6 +17,8 @@ from test_pages import ROOT, blocks_of
 import costframe as cf
 from costframe.errors import WorkersError
 from costframe.plugin import DataError, ParameterError
+from costframe.training.cluster import running
+from costframe.training.cluster.asking import ask
 
 dask = pytest.importorskip("dask", reason="needs dask")
 distributed = pytest.importorskip("distributed", reason="needs distributed")
@@ -96,7 +99,7 @@ def test_a_stopped_worker_is_an_error_in_time(client, whole, tmp_path):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_interrupt_frees_the_workers(client, whole, monkeypatch, count):
-    wait, rows = distributed.wait, (ROWS, LABELS) if count > 1 else (ROWS.rechunk(400), Y)
+    wait, rows = running.wait_for_first, (ROWS, LABELS) if count > 1 else (ROWS.rechunk(400), Y)
 
     def interrupted(*given, **more):
         if client.run_on_scheduler(_count_trainings) == count:
@@ -104,7 +107,7 @@ def test_an_interrupt_frees_the_workers(client, whole, monkeypatch, count):
         return wait(*given, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(distributed, "wait", interrupted)
+        patch.setattr(running, "wait_for_first", interrupted)
         with pytest.raises(KeyboardInterrupt):
             FaultyClassifier(n_estimators=100_000, fault="idle").fit(*rows)
     assert_free(client, whole)
@@ -196,3 +199,28 @@ def test_the_code_of_the_page_runs(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(distributed, "LocalCluster", lambda **_: Running(cluster.scheduler_address))
     exec(code, {"__name__": "__main__"})  # noqa: S102 - our own text
+
+
+def test_a_client_whose_loop_ends_while_it_is_asked_is_an_error(client):
+    """Its own methods would wait for ever: the loop takes no more calls."""
+    other = distributed.Client(client.scheduler.address, set_as_default=False)
+    asked, found = threading.Event(), []
+
+    async def stay():
+        asked.set()
+        await asyncio.Event().wait()
+
+    def wait_for_answer():
+        try:
+            ask(other, stay)
+        except ConnectionError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=wait_for_answer)
+    thread.start()
+    asked.wait(HANGS)
+    other.close()
+    thread.join(HANGS)
+    assert [str(error) for error in found] == ["the client is closed"]
+    with pytest.raises(ConnectionError, match="closed"):
+        ask(other, stay)

@@ -28,8 +28,9 @@ def results_of(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
     if client is None:
         yield from enumerate(dask.compute(*tasks))
         return
-    from distributed import KilledWorker, wait
+    from distributed import KilledWorker
 
+    from costframe.training.cluster.asking import ask, wait_for_first
     from costframe.training.cluster.fitting import cluster_timeout
 
     seconds = cluster_timeout()
@@ -38,13 +39,13 @@ def results_of(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
     del futures
     try:
         while waiting:
-            with suppress(TimeoutError):
-                ended, waiting = wait(waiting, timeout=_LOOK, return_when="FIRST_COMPLETED")
-                for future in ended:
-                    result = future.result()
-                    future.release()  # the cluster need not keep it
-                    yield numbers.pop(future), result
-            worked = time.monotonic() if client.nthreads() else worked
+            wait_for_first(client, waiting, _LOOK)
+            for future in [future for future in waiting if future.done()]:
+                result = ask(client, future.result)
+                future.release()  # the cluster need not keep it
+                yield numbers.pop(future), result
+            waiting = [future for future in waiting if future in numbers]
+            worked = time.monotonic() if ask(client, client.nthreads) else worked
             _check_waiting(time.monotonic() - worked, seconds)
     except KilledWorker as error:
         raise WorkersError("workers: one after another was lost when it predicted the same partition") from error
@@ -54,7 +55,8 @@ def results_of(tasks: Sequence[Any]) -> Generator[tuple[int, Any], None, None]:
         raise WorkersError(f"client: was closed, or lost its scheduler, before all rows had ended: {error}") from error
     finally:
         if client.status == "running":
-            client.cancel(list(numbers))
+            with suppress(ConnectionError):  # closed meanwhile
+                ask(client, lambda: client.cancel(list(numbers)))
 
 
 def _current_client() -> Any:

@@ -20,6 +20,7 @@ from costframe.core.tables.dates import Dates
 from costframe.core.tables.frames import category_columns, is_dask
 from costframe.core.tables.partitions import blocks
 from costframe.core.tables.rows import refuse_text
+from costframe.training.cluster.asking import ask
 from costframe.training.cluster.partitions import (
     Partitions,
     join_columns,
@@ -208,7 +209,7 @@ class _Fit:
         qid = f"qid{suffix}"
         if qid not in loaded.empty:
             return loaded
-        return keep_queries_together(self.client, loaded, qid, max(len(self.client.nthreads()), 1))
+        return keep_queries_together(self.client, loaded, qid, max(len(ask(self.client, self.client.nthreads)), 1))
 
 
 def _checked(client: Any) -> Any:

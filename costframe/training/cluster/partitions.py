@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import getitem
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import frozen
@@ -14,7 +14,9 @@ from costframe.core.arrays import I8
 from costframe.core.errors import DataError
 from costframe.core.tables.frames import category_columns, is_dask
 from costframe.core.tables.partitions import blocks, whole_rows
+from costframe.training.cluster.asking import ask
 
+A = TypeVar("A")
 Part = dict[str, Any]
 
 
@@ -37,7 +39,7 @@ def load_partitions(client: Any, given: Mapping[str, Any], X: str = "X") -> Part
     lazy = {name: value for name, value in held.items() if is_dask(value)}
     loaded = client.persist(list(lazy.values()))  # at once, for they share partitions
     futures = dict(zip(lazy, map(client.compute, blocks(*loaded)), strict=True))
-    rows = {name: client.gather(client.map(_count_rows, parts, pure=False)) for name, parts in futures.items()}
+    rows = {name: _gather(client, _count_rows, parts) for name, parts in futures.items()}
     for name, value in held.items():
         if rows.get(name) != rows[X]:
             futures[name] = client.compute(_recut(name, value, futures.get(name), rows.get(name), rows[X], X))
@@ -46,7 +48,7 @@ def load_partitions(client: Any, given: Mapping[str, Any], X: str = "X") -> Part
         client.submit(_bundle, list(held), *columns_of_part, pure=False)
         for columns_of_part in zip(*columns, strict=True)
     ]
-    client.gather(client.map(_count_rows, parts, pure=False))  # waits for all, and raises their errors
+    _gather(client, _count_rows, parts)  # waits for all, and raises their errors
     return Partitions(parts, {name: without_rows(value) for name, value in held.items()})
 
 
@@ -62,15 +64,21 @@ def keep_queries_together(client: Any, given: Partitions, qid: str, count: int) 
 
     `qid` is the name of the queries. The rows of a query stay in order.
     """
-    queries = client.gather(client.map(_distinct_queries, given.parts, qid=qid, pure=False))
+    queries = _gather(client, _distinct_queries, given.parts, qid=qid)
     together = np.concatenate(queries)
     if len(_distinct(together)) == len(together):
         return given
     dealt = client.map(_deal_queries, given.parts, qid=qid, count=count, pure=False)
     groups = [[client.submit(getitem, part, k, pure=False) for part in dealt] for k in range(count)]
     parts = [client.submit(join_parts, group, given.empty, pure=False) for group in groups]
-    client.gather(client.map(_count_rows, parts, pure=False))
+    _gather(client, _count_rows, parts)
     return Partitions(parts, given.empty)
+
+
+def _gather(client: Any, function: Callable[..., A], parts: Sequence[Any], **given: Any) -> list[A]:
+    """Return the results of a function of each partition."""
+    results = client.map(function, parts, pure=False, **given)
+    return ask(client, lambda: client.gather(results))
 
 
 def _distinct(queries: Any) -> NDArray[Any]:

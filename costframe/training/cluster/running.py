@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import copy
 from threading import Thread
 from typing import Any, TypeVar, final
@@ -19,6 +19,7 @@ from costframe.core.arrays import I8
 from costframe.core.errors import WorkersError
 from costframe.core.storage.saving import checksum
 from costframe.core.workers import MAX, Reduction, Workers
+from costframe.training.cluster.asking import ask, wait_for_first
 from costframe.training.cluster.partitions import Part, Partitions, join_parts
 
 A = TypeVar("A")
@@ -159,9 +160,7 @@ def run_workers(
     `seconds`, a worker that does not answer is given up. Of several errors it raises the first that is not for the end
     of another worker.
     """
-    from distributed import Lock
-
-    with Lock("costframe-training", scheduler_rpc=client.scheduler, loop=client.loop):
+    with _alone(client):
         held = _by_worker(client, train.parts)
         addresses, moved = list(held), [] if valid is None else valid.parts
         empty = train.empty, None if valid is None else valid.empty
@@ -179,12 +178,27 @@ def run_workers(
             fitted: dict[str, Any] = _results(client, tasks)[addresses[0]]
             return fitted
         finally:
-            client.cancel(list(tasks.values()), force=True)
+            with suppress(ConnectionError):  # what a closed client has asked for is cancelled
+                ask(client, lambda: client.cancel(list(tasks.values()), force=True))
+
+
+@contextmanager
+def _alone(client: Any) -> Iterator[None]:
+    """Wait until no other training runs on the cluster, and let none begin before the end."""
+    from distributed import Lock
+
+    lock = Lock("costframe-training", scheduler_rpc=client.scheduler, loop=client.loop)
+    ask(client, lock.acquire)
+    try:
+        yield
+    finally:
+        with suppress(ConnectionError):  # the scheduler ends what a closed client holds
+            ask(client, lock.release)
 
 
 def _by_worker(client: Any, parts: Sequence[Any]) -> dict[str, list[Any]]:
     """Return the partitions that each worker holds."""
-    holders, held = client.who_has(parts), defaultdict(list)
+    holders, held = ask(client, lambda: client.who_has(parts)), defaultdict(list)
     for part in parts:
         if not holders.get(part.key):
             raise LostWorkerError("workers: one was lost before the training")
@@ -194,14 +208,11 @@ def _by_worker(client: Any, parts: Sequence[Any]) -> dict[str, list[Any]]:
 
 def _results(client: Any, tasks: Mapping[str, Any], seconds: float = math.inf) -> dict[str, Any]:
     """Return the results of tasks by the addresses of their workers, or raise the error that explains their end."""
-    from distributed import wait
-
     ends, gone, error = time.monotonic() + seconds, set[str](), None
     while waiting := [task for address, task in tasks.items() if not (task.done() or address in gone)]:
-        with suppress(TimeoutError, CancelledError):
-            wait(waiting, timeout=_LOOK, return_when="FIRST_COMPLETED")
-        gone = {address for address, task in tasks.items() if not task.done()} - set(client.nthreads())
-        error = _first_error(tasks)
+        wait_for_first(client, waiting, _LOOK)
+        gone = {address for address, task in tasks.items() if not task.done()} - set(ask(client, client.nthreads))
+        error = _first_error(client, tasks)
         if gone or error is not None:  # others end at once, if they can
             ends = min(ends, time.monotonic() + _GRACE)
         if time.monotonic() > ends or not isinstance(error, WorkersError | None):
@@ -214,16 +225,16 @@ def _results(client: Any, tasks: Mapping[str, Any], seconds: float = math.inf) -
     if waiting:
         raise WorkersError(f"workers: not all began to train within {seconds:g} s; are they busy?")
     try:
-        return dict(zip(tasks, client.gather(list(tasks.values())), strict=True))
+        return dict(zip(tasks, ask(client, lambda: client.gather(list(tasks.values()))), strict=True))
     except CancelledError as cancelled:
         raise WorkersError(f"workers: the training was cancelled: {cancelled}") from cancelled
 
 
-def _first_error(tasks: Mapping[str, Any]) -> BaseException | None:
+def _first_error(client: Any, tasks: Mapping[str, Any]) -> BaseException | None:
     """Return the error of a task, of several the first that is not for the end of another worker."""
     from distributed.scheduler import KilledWorker
 
-    exceptions = [task.exception() for task in tasks.values() if task.done()]
+    exceptions = [ask(client, task.exception) for task in tasks.values() if task.done()]
     errors = [
         LostWorkerError(f"workers: one was lost in the training: {error}") if isinstance(error, KilledWorker) else error
         for error in exceptions
