@@ -27,6 +27,7 @@ PRICES = {
     "unit": "CHF",
 }
 NAMES = ("age", "glucose", "iron", "scan")
+HANGS = 600  # seconds after which a wait is an error of the test
 
 
 def rows(count=300, seed=0):
@@ -95,8 +96,9 @@ def started(*arguments):
     command = [sys.executable, "-c", MAIN, "serve", *map(str, arguments), "--port", str(port)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603 - our own command
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=30.0) as http:
-            for _ in range(600):
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=HANGS) as http:
+            ends = time.monotonic() + HANGS
+            while time.monotonic() < ends:
                 with suppress(httpx.TransportError):
                     http.get("/health")
                     break
@@ -105,5 +107,5 @@ def started(*arguments):
             yield http, process
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(HANGS)
         process.stderr.close()

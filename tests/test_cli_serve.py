@@ -11,7 +11,7 @@ pytest.importorskip("uvicorn", reason="needs uvicorn")
 pytest.importorskip("httpx", reason="needs httpx")
 from cli_cases import costframe, refused
 from click.testing import CliRunner
-from serve_cases import NAMES, model, rows, started
+from serve_cases import HANGS, NAMES, model, rows, started
 
 import costframe as cf
 
@@ -44,7 +44,7 @@ def test_it_ends_when_it_is_told_to(path):
     with started(path) as (http, process):
         assert http.get("/").status_code == 200
         process.terminate()
-        assert process.wait(30) in {0, -15}
+        assert process.wait(HANGS) in {0, -15}
         assert "Traceback" not in process.stderr.read()
 
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.prediction import Prediction
 from costframe.core.prices.limits import REASONS, UNAVAILABLE
+from costframe.core.strict_json import as_json
 from costframe.core.terms.classes import both_classes
-from costframe.sources.logs import as_json
+from costframe.sources.logs import INFINITE
 
 _MONEY = {
     "cost": pa.float64(), "failed_cost": pa.float64(), "rounds": pa.int64(), "reason": pa.string(), "error": pa.string()
@@ -24,7 +25,7 @@ def record_of(end: Prediction | Exception) -> dict[str, Any]:
     if not isinstance(end, Prediction):
         paid = {name: getattr(end, name, 0.0) for name in ("cost", "failed_cost")}
         return {"value": None, **paid, "rounds": None, "reason": "failed", "error": str(end), "acquired": []}
-    value = as_json(np.asarray(end.value).tolist())
+    value = as_json(np.asarray(end.value).tolist(), INFINITE)
     money = {"cost": end.cost, "failed_cost": end.failed_cost, "rounds": end.rounds}
     degraded = bool(end.failures) or end.reason in {REASONS[UNAVAILABLE], "deadline"}
     ended = {"reason": end.reason, "error": None, "acquired": list(end.acquired)}

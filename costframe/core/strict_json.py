@@ -1,10 +1,13 @@
-"""JSON of strangers, read without guesses."""
+"""JSON of strangers, read without guesses, and values as JSON has them."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from costframe.core.errors import shown
 
@@ -37,3 +40,16 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"expected numbers that a double can hold, got {shown(text)}")
     return number
+
+
+def as_json(value: Any, infinite: Mapping[float, str | None] = {math.inf: None, -math.inf: None}) -> Any:
+    """Return what JSON has in the place of a value: null of NaN, `infinite` of infinities, and texts of other types."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return None if math.isnan(value) else infinite.get(value, value)
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): as_json(item, infinite) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(item, infinite) for item in value]
+    return value if isinstance(value, str | int | None) else str(value)

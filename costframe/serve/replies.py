@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from typing import Any
 
@@ -12,6 +11,7 @@ from costframe.core.errors import CostframeError
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.prediction import Prediction
 from costframe.core.prices.costs import CostModel
+from costframe.core.strict_json import as_json
 from costframe.core.tables.as_given import AsGiven
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.hashed_labels import HashedLabels
@@ -95,14 +95,3 @@ def describe_so_far(fitted: FittedEstimator, talk: Conversation) -> dict[str, An
         return None if inquiry.needs else describe_value(fitted, inquiry.answer)
     except CostframeError:  # prices of errors that are columns, say
         return None
-
-
-def as_json(value: Any) -> Any:
-    """Return a value as JSON has it: infinite and missing numbers are None, other types are texts."""
-    if isinstance(value, list):
-        return [as_json(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -14,7 +13,8 @@ import numpy as np
 
 from costframe.core.checks import as_path
 from costframe.core.predictors.prediction import Prediction
-from costframe.core.prices.costs import CostModel
+from costframe.core.prices.digest import prices_digest
+from costframe.core.strict_json import as_json
 from costframe.core.terms.terms import ASKED
 from costframe.sources.live_row import LiveRow
 from costframe.sources.terms import RowTerms
@@ -46,7 +46,8 @@ class InquiryLog:
         header = self._header if row.terms is self._terms else _make_header(row.terms)
         file = self._open()
         lines = [header] if header != self._header else []
-        written = (json.dumps(as_json(line), allow_nan=False) for line in [*lines, _make_record(key, row, end)])
+        lines = [as_json(line, INFINITE) for line in [*lines, _make_record(key, row, end)]]
+        written = (json.dumps(line, allow_nan=False) for line in lines)
         text = "".join(f"{line}\n" for line in written)
         left = memoryview(text.encode())
         try:
@@ -86,31 +87,13 @@ class InquiryLog:
         self.close()
 
 
-def as_json(value: Any) -> Any:
-    """Return what JSON has in the place of values that it does not have: null of NaN, and texts."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return None if math.isnan(value) else INFINITE.get(value, value)
-    if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): as_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [as_json(item) for item in value]
-    return value if isinstance(value, str | int | None) else str(value)
-
-
 def _make_header(terms: RowTerms) -> dict[str, Any]:
     known = terms.known
     if isinstance(known, Mapping):  # here, null is a value that is not at hand, and not one that is missing
         known = {name: MISSING if value != value else value for name, value in known.items()}  # noqa: PLR0124 - NaN
     plain: dict[str, Any] = {name: getattr(terms.terms, name) for name in ASKED}
     plain |= {"known": known if isinstance(known, Mapping) else list(known), "policies": dict(terms.policies)}
-    return {"costframe": FORMAT, "prices": digest_prices(terms.costs), "terms": plain}
-
-
-def digest_prices(costs: CostModel) -> str:
-    """Return a digest by which a log names the prices of its rows."""
-    return hashlib.sha256(json.dumps(costs.to_dict(), sort_keys=True).encode()).hexdigest()
+    return {"costframe": FORMAT, "prices": prices_digest(terms.costs), "terms": plain}
 
 
 def _make_record(key: Any, row: LiveRow, end: Prediction | Exception) -> dict[str, Any]:

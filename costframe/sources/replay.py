@@ -15,9 +15,10 @@ from costframe.core.errors import DataError, InquiryError, printable, shown
 from costframe.core.predictors.prediction import Prediction
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.digest import prices_digest
 from costframe.core.terms.terms import ASKED
 from costframe.sources.live_row import LiveRow
-from costframe.sources.logs import FORMAT, INFINITE, MISSING, digest_prices
+from costframe.sources.logs import FORMAT, INFINITE, MISSING
 from costframe.sources.rounds import Outcome
 from costframe.sources.terms import RowTerms
 
@@ -53,7 +54,7 @@ def read_terms(line: dict[str, Any], model: Predictor, prices: CostModel, where:
     """Return the terms of the rows below a line, for this model at these prices; `where` names the line."""
     if line["costframe"] != FORMAT or not isinstance(line.get("terms"), dict):
         raise DataError(f"{where}: expected the terms of format {FORMAT}")
-    if line.get("prices") != digest_prices(prices):
+    if line.get("prices") != prices_digest(prices):
         raise DataError(f"{where}: the rows were paid at other prices; give those that were in force")
     given = {name: line["terms"].get(name) for name in _TERMS}
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -11,7 +11,6 @@ import attrs
 from costframe.core.digests import digest_of
 from costframe.core.errors import InquiryError
 from costframe.core.learners.bank import WeakLearnerBank
-from costframe.core.prices.costs import CostModel
 from costframe.core.tables.preparation import Preparation
 
 _GIVE = (
@@ -78,9 +77,3 @@ def _fields_of(model: Any) -> dict[str, Any]:
         return {}
     names = [field.name for field in attrs.fields(type(model))]
     return {name: getattr(model, name) for name in names if name != "costs"}
-
-
-@lru_cache(maxsize=64)  # for every inquiry that is put away
-def prices_digest(costs: CostModel) -> str:
-    """Return a digest of prices, in hexadecimal letters."""
-    return digest_of(costs)

@@ -16,7 +16,6 @@ import numpy as np
 
 from costframe.core.errors import InquiryError, brief, format_count, quote_names
 from costframe.core.predictors.changes import Changes, explain_changes
-from costframe.core.predictors.digested import prices_digest
 from costframe.core.predictors.grounds import Grounds
 from costframe.core.predictors.inquiry_state import (
     InquiryState,
@@ -33,6 +32,7 @@ from costframe.core.predictors.reasons import Why
 from costframe.core.predictors.rounds_before import bought_in, bought_rounds, rest_of
 from costframe.core.predictors.walker import DecidingWalker, Walked, Walker
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.digest import prices_digest
 from costframe.core.prices.limits import REASONS, UNAVAILABLE
 from costframe.core.tables.kept_outputs import KeptOutputs, Outputs
 from costframe.core.terms.decision import Decision

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from costframe.core.errors import InquiryError
-from costframe.core.predictors.digested import prices_digest
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.inquiry_state import InquiryState, read_asked
+from costframe.core.prices.digest import prices_digest
 from costframe.core.terms.terms import Terms
 
 
