@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costframe import CostframeError, CostModel
-from costframe.core.numerals import Spelling, find_spelling
+from costframe.core.numerals import Spelling, find_spelling, read_typed
 from costframe.datasets import read_table
 from costframe.datasets.table_files import TableFile
 from costframe.plugin import DataError
@@ -171,3 +171,29 @@ def test_groups_are_of_three_digits():
     spelling = Spelling(",", frozenset())
     assert spelling.plain("1.234,5") == "1234.5"
     assert [spelling.plain(text) for text in ("1.23,5", "0.123", "12.34", "1,2,3", "x")] == [None] * 5
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1.234", 1.234), ("1,5", 1.5), ("1e3", 1000.0), ("-0,25", -0.25), ("0,234", 0.234), ("1.234,5", 1234.5),
+        ("1,234.5", 1234.5), ("1,234,567", 1234567.0), ("1 234", 1234.0), ("\u22122,5", -2.5), (" 7 ", 7.0),
+    ],
+)  # fmt: skip
+def test_a_typed_number_has_a_point_or_a_comma(text, number):
+    assert read_typed(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("1,234", "1,234 can be 1.234 or 1234; write 1.234 or 1234"),
+        ("-12,000", "-12,000 can be -12.000 or -12000"),
+        ("much", "expected a number, as 1234.5 or 1234,5"),
+        ("inf", "expected a number"), ("1e999", "expected a number"), ("", "expected a number"),
+        ("1.2.3", "expected a number"), ("1,2,3", "expected a number"), ("5 CHF", "without signs"),
+    ],
+)  # fmt: skip
+def test_a_typed_text_that_is_no_number_or_two_is_refused(text, problem):
+    with pytest.raises(ValueError, match=problem):
+        read_typed(text)

@@ -6,6 +6,7 @@ commas, and 1,250 is 1250 to one with decimal points. Tables and price lists rea
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable
 
@@ -113,6 +114,34 @@ class Spelling:
             own_sign, other = _SIGNS[self.decimal], _SIGNS[_OTHER[self.decimal]]
             return f"{shown(text)} has {other}, where others have {own_sign}; write numbers with one decimal sign"
         return _why_odd(text)
+
+
+def read_typed(text: str) -> float:
+    """Return the number that somebody typed alone, with a decimal point or a decimal comma.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or may be two: 1,234 is 1.234 to one, and 1234 to another. The message says what to write.
+    """
+    text = text.strip()
+    if (either := _EITHER.fullmatch(text)) and either.group(1) == ",":
+        small, large = text.replace(",", "."), text.replace(",", "")
+        raise ValueError(f"{text} can be {small} or {large}; write {small} or {large}")
+    for decimal in _fitting(text):
+        plain = Spelling(decimal, frozenset()).plain(text)
+        if plain is not None and math.isfinite(number := float(plain)):
+            return number
+    raise ValueError(_why_odd(text) or "expected a number, as 1234.5 or 1234,5")
+
+
+def patterns_typed() -> dict[str, str]:
+    """Return the patterns of `read_typed` as scripts of pages have them: numbers by decimal sign, and "either"."""
+    patterns = _NUMBER | {"either": _EITHER}
+    return {
+        name: pattern.pattern.replace("(?P<", "(?<").replace("(?P=sign)", r"\k<sign>")
+        for name, pattern in patterns.items()
+    }
 
 
 def _why_odd(text: str) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from costframe.core.errors import InquiryError, quote_names, shown, suggestion
+from costframe.core.numerals import read_typed
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.tables.categories import Labels
 from costframe.core.tables.hashed_labels import HashedLabels
@@ -20,7 +21,7 @@ def as_row(values: Mapping[str, Any], predictor: Predictor) -> dict[str, float]:
     ------
     InquiryError
         If a name is of no feature, or a value is none of its feature. A label is a text: its number, which an inquiry
-        takes too, may as well be meant as its text.
+        takes too, may as well be meant as its text. A number may be a text, as people type it; see `read_typed`.
     """
     categories = predictor.categories
     for name, value in values.items():
@@ -31,7 +32,8 @@ def as_row(values: Mapping[str, Any], predictor: Predictor) -> dict[str, float]:
         if not (value is None or isinstance(value, str) or labels is None) and _are_texts(labels):
             raise InquiryError(f"value of {name!r}: expected a label as a text, or null, got {shown(value)}")
     given = {name: math.nan if value is None else value for name, value in values.items()}
-    return dict(zip(given, as_floats(given, given, categories), strict=True))
+    typed = {name: _read_number(name, value) for name, value in given.items() if name not in categories}
+    return dict(zip(given, as_floats(given | typed, given, categories), strict=True))
 
 
 def as_known(known: Mapping[str, Any] | Iterable[str], predictor: Predictor) -> dict[str, float | None]:
@@ -52,6 +54,16 @@ def row_source(row: Mapping[str, float]) -> Callable[[tuple[str, ...]], dict[str
         return {name: row[name] for name in names}
 
     return fetch
+
+
+def _read_number(name: str, value: Any) -> Any:
+    """Return a number that is given as a text, and other values as they are."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return read_typed(value)
+    except ValueError as error:
+        raise InquiryError(f"value of {name!r}: {error}") from None
 
 
 def _are_texts(labels: Labels) -> bool:
