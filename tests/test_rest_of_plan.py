@@ -73,6 +73,11 @@ def plan(spare=True):
 ROWS = np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]])
 
 
+def test_expected_losses_are_sums_that_are_rounded_once():
+    expected = AbsenceLosses(0.0, np.eye(10, dtype=bool), np.full(10, 0.1), np.zeros(10))
+    assert expected.of(np.zeros((1, 10), np.bool_)).tolist() == [1.0]
+
+
 def test_a_stand_in_answers_from_the_rest_of_its_set_and_pays_for_no_more():
     predictor = plan()
     assert predictor.predict(ROWS).tolist() == [3.0, 1.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -84,7 +85,8 @@ class AbsenceLosses:
     def of(self, there: B1) -> F8:
         """Return the expected losses of answers from the features that are there, bool (any, d): float64 (any,)."""
         some, every = _absences(self.sets, there)
-        return np.asarray(self.least + some @ self.some + every @ self.every)
+        added = np.hstack([some * self.some, every * self.every])
+        return np.array([math.fsum([self.least, *row]) for row in added.tolist()])  # the same bits everywhere
 
 
 def _row(features: Iterable[int], d: int) -> B1:
