@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from ask_cases import fit, prices
+from ask_cases import table as rows_with_gaps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from preparation_cases import prepared_predictors
@@ -214,3 +216,18 @@ def test_wrappers_say_what_the_model_within_says():
     assert guarded.inquire().why().asks[0].purpose
     for model_within in (mixed, guarded):
         step_through(model_within.inquire(), dict.fromkeys(names, 1.0))
+
+
+def test_a_plan_that_a_cap_cuts_gives_the_reasons_of_the_choice_that_it_made():
+    model = fit("planner", task="regression", tradeoff=1e-4).predictor_
+    assert any(stop.planned is not None for stop in model.stops)
+    costs, cut = prices(), 0
+    for row, cap in zip(rows_with_gaps(80, seed=1)[0], np.linspace(0.0, 40.0, 80), strict=True):
+        inquiry = model.inquire(costs, max_cost=cap)
+        while inquiry.needs:
+            inquiry.supply({name: named(model, row)[name] for name in inquiry.needs})
+            choice = last_choice(inquiry.walker, {})
+            assert choice.to == inquiry.walker.state.stop
+            assert choice.why == inquiry.walker.state.why
+        cut += inquiry.answer.reason == "max_cost"
+    assert 0 < cut < 80

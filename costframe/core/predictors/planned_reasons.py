@@ -32,9 +32,22 @@ class Choice:
 
     @classmethod
     def at(cls, plan: PlanLayout, terms: PlanTerms, stop: int, paid: int, why: int, row: F8) -> Choice:
-        """Choose for a row, float64 (1, d + K), scored at the stop, that has paid for some items."""
+        """Choose for a row, float64 (1, d + K), scored at the stop, that has paid for some items.
+
+        A row follows its plan as long as it can pay for its choice; else it chooses again by its gains.
+        """
+        follows = terms.planned and plan.stops[stop].planned is not None and why == COMPLETE
+        choice = cls._by(plan, terms, stop, paid, why, row, follows=follows)
+        if not follows or choice.why == COMPLETE:
+            return choice
+        return cls._by(plan, terms, stop, paid, choice.why, row, follows=False)
+
+    @classmethod
+    def _by(
+        cls, plan: PlanLayout, terms: PlanTerms, stop: int, paid: int, why: int, row: F8, *, follows: bool
+    ) -> Choice:
+        """Choose by the plan of the stop, or by its gains."""
         own = plan.stops[stop]
-        follows = terms.planned and own.planned is not None and why == COMPLETE
         decides = own.planned if follows else own.gains
         if decides is None:  # the last stop
             return cls(stop, stop, why, np.empty(0), np.empty(0), np.empty(0, np.uint8), fixed=False)
