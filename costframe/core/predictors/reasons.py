@@ -121,7 +121,8 @@ class Why:
     def to_dict(self) -> dict[str, Any]:
         """Return it as values for JSON, without NaN."""
         stops = None if self.stops is None else self.stops.to_dict()
-        own = {"asks": [reason.to_dict() for reason in self.asks], "stops": stops, "price": self.price}
+        asks = [reason.to_dict() | {"text": self._sentence(reason)} for reason in self.asks]
+        own = {"asks": asks, "stops": stops, "price": self.price}
         return own | {"currency": self.currency, "tradeoff": self.tradeoff, "text": str(self)}
 
     def __str__(self) -> str:
