@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SOURCES = ("stages.cc", "tables.cc")
-EXPORTS = ("step_row", "step_capped_row", "step_plan_row", "malloc", "expf")  # the latter two are of the C library
+EXPORTS = ("step_row", "step_capped_row", "walk_row", "malloc", "free", "expf")  # the latter three are of the C library
 # The same bits as every other build of the engine; no more of it than what the exports call.
 EXACT = ("-std=c++20", "-Oz", "-ffp-contract=off", "-fno-math-errno", "-fno-exceptions", "-fvisibility=hidden")
 BROWSER = ("-target", "wasm32-wasi", "-mexec-model=reactor", "-Wl,--no-entry", "-Wl,--strip-all", "-Wno-psabi")

@@ -5,39 +5,35 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-import attrs
 import numpy as np
 import pytest
 
 import costframe as cf
 from costframe.page import wasm
-from costframe.plugin import PlannedPredictor
-from costframe.sources.live_row import LiveRow
-from costframe.sources.rounds import Outcome
-from costframe.sources.terms import RowTerms
 
 needs_engine = pytest.mark.skipif(
     not (Path(wasm.__file__).with_name("engine.wasm").exists() or importlib.util.find_spec("ziglang")),
     reason="needs ziglang",
 )
 NAMES = ("age", "pulse", "chol", "scan", "x-ray", "score")
-# Answer rows one question at a time, as a person does; features listed as absent are not available.
+# Answer rows one question at a time, as a person does: features listed as absent are not available.
 ANSWER = """
-const [rows, names, absent, done] = arguments;
+const [cases, done] = arguments;
 (async () => {
   const {model} = window.page, ends = [];
-  for (const [i, row] of rows.entries()) {
-    const asks = [];
-    let told = await model.next(null);
-    while (told.answer === null) {
-      const {name, price} = told.needs[0], f = names.indexOf(name);
-      asks.push([name, price, told.bill]);
-      told = await model.next(told.state, absent[i].includes(f) ? {absent: [name]} : {values: {[name]: row[f]}});
+  for (const {row, absent, known, cap} of cases) {
+    const steps = [];
+    let told = await model.next(null, {known, cap});
+    while (true) {
+      steps.push({...told, state: null});
+      if (told.answer !== null) break;
+      const {name} = told.needs[0];
+      told = await model.next(told.state, absent.includes(name) ? {absent: [name]} : {values: {[name]: row[name]}});
     }
-    ends.push([asks, told.answer]);
+    ends.push(steps);
   }
   return ends;
-})().then(done, (error) => done(String(error)));
+})().then(done, (error) => done(String(error.stack)));
 """
 
 
@@ -60,30 +56,51 @@ def table(n=300, d=6, seed=0, classes=2):
     return X, np.digitize(score, np.linspace(-1, 1, classes + 1)[1:-1])
 
 
-def fit(
-    algorithm, names=NAMES, classes=2, task="classification", costs=None, labelled=False, has_spare=False, **settings
-):
-    """A fitted model with labels of classes, and of the first feature if it is `labelled`; plans may keep a spare."""
+def draw_cases(names, X, seed=0, most=60.0):
+    """Draw how rows are asked: what is not available, what is known before, and caps; NaN is None."""
+    rng, cases = np.random.default_rng(seed), []
+    for number, row in enumerate(X.tolist()):
+        values = {name: None if np.isnan(value) else value for name, value in zip(names, row, strict=True)}
+        absent = [name for name in names if number % 2 and rng.random() < 0.25]
+        there = [name for name in names if values[name] is not None and name not in absent]
+        known = {name: values[name] for name in there if number % 3 == 0 and rng.random() < 0.2}
+        cap = [round(rng.random() * most, 2), round(rng.random() * most / 8, 1), 17.87, 0.0][number // 4 % 4]
+        cases.append({"row": values, "absent": absent, "known": known, "cap": None if number % 4 < 2 else cap})
+    return cases
+
+
+def fit(algorithm, names=NAMES, classes=2, task="classification", costs=None, labelled=False, **settings):
+    """A fitted model with labels of classes, and of the first feature if it is `labelled`."""
     pandas = pytest.importorskip("pandas", reason="needs pandas")
     X, y = table(classes=classes)
     y = y if task == "regression" else np.array(["well", "ill", "very ill"])[y]
     costs, frame = prices(names) if costs is None else costs, pandas.DataFrame(X, columns=list(names))
     if labelled:
         frame[names[0]] = np.array(["<i>low</i>", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
-    model = cf.estimator(algorithm, task=task, costs=costs, **settings).fit(frame, y)
-    predictor = model.predictor_
-    if isinstance(predictor, PlannedPredictor) and not has_spare:
-        predictor = attrs.evolve(predictor, spare=None)
-    return cf.FittedEstimator(predictor)
+    return cf.FittedEstimator(cf.estimator(algorithm, task=task, costs=costs, **settings).fit(frame, y).predictor_)
 
 
-def answer_in_python(fitted, costs, row, absent=()):
-    """Ask for a row as drivers do, with features that are not available; return asks with prices, and the answer."""
-    names = fitted.predictor_.feature_names
-    live, asks = LiveRow(RowTerms.of(fitted.predictor_, costs, policies={})), []
-    while live.needs:
-        asks += live.needs
-        values = {name: float(row[names.index(name)]) for name in live.needs if name not in absent}
-        failed = {name: "not available" for name in live.needs if name in absent}
-        live.supply(Outcome(values, failed))
-    return asks, live.answer
+def answer_in_python(fitted, costs, case):
+    """Ask for a row one question at a time by inquiries; return what each step says, and the answer."""
+    predictor = fitted.predictor_
+    inquiry = predictor.inquire(costs, known=case["known"] or (), max_cost=case["cap"])
+    steps, told, column = [], {}, predictor.card.column
+    while True:
+        came, bought = tuple(told), [column[name] for name in inquiry.acquired]
+        why, needs = inquiry.why(came).to_dict(), [name for name in inquiry.needs if name not in told]
+        reasons = {name: ask["text"] for ask in why["asks"] for name in ask["names"]}
+        prices = [inquiry.ledger.quote([column[name]], bought, [column[name] for name in came]) for name in needs]
+        asked = [
+            {"name": name, "price": price, "why": reasons[name]} for name, price in zip(needs, prices, strict=True)
+        ]
+        steps.append({"needs": asked, "bill": inquiry.cost_with(came), "why": why["text"]})
+        if not needs:
+            return steps, inquiry.answer
+        if needs[0] in case["absent"]:
+            inquiry, told = inquiry.without([needs[0]], told), {}
+            continue
+        value = case["row"][needs[0]]
+        told[needs[0]] = np.nan if value is None else value
+        if len(needs) == 1:
+            inquiry.supply(told)
+            told = {}

@@ -6,10 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from ask_cases import ANSWER, NAMES, answer_in_python, fit, needs_engine, prices, table
+from ask_cases import ANSWER, NAMES, answer_in_python, draw_cases, fit, needs_engine, prices, table
+from attrs import evolve
+from page_cases import HOSTILE
 from test_page_in_browser import CHROMIUM, DRIVER, SIZES, browser
 
 import costframe as cf
+from costframe.core.numerals import read_typed
 from costframe.page.render import render_ask_page
 
 __all__ = ["browser"]  # a fixture
@@ -19,6 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver"),
     pytest.mark.filterwarnings("default::ResourceWarning"),  # of selenium's sockets
 ]
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 ERRORS = {"ill": {"well": 900.0}, "well": {"ill": 300.0}}
 SPENT = {"split": 0.013, "learner": 0.021, "reuse": 0.0007}
 KINDS = {
@@ -28,6 +32,8 @@ KINDS = {
     "labels": lambda: (fit("cegb", labelled=True, n_estimators=10), prices()),
     "regression": lambda: (fit("cegb", task="regression", n_estimators=20), prices()),
     "errors": lambda: (fit("planner", costs=prices(errors=ERRORS)), prices(errors=ERRORS)),
+    "plan-regression": lambda: (fit("planner", task="regression", tradeoff=1e-4), prices()),
+    "plan-labels": lambda: (fit("planner", classes=3, labelled=True, tradeoff=1e-3), prices()),
     "chain": lambda: (fit("cronus"), prices()),
     "stage-tree": lambda: (fit("cstc"), prices()),
     "plan": lambda: (fit("planner", tradeoff=1e-3), prices()),
@@ -46,70 +52,226 @@ def adopt(name, **settings):
     return cf.FittedEstimator(cf.adopt(model, feature_names=NAMES)), prices()
 
 
-def open_page(browser, tmp_path, fitted, costs, title="a model"):
+def wait_for(browser, condition):
     from selenium.webdriver.support.ui import WebDriverWait
 
+    WebDriverWait(browser, 30).until(lambda one: one.execute_script(f"return {condition}"))
+
+
+def open_page(browser, tmp_path, fitted, costs, title="a model"):
     (path := tmp_path / "ask.html").write_text(render_ask_page(fitted, costs, title), encoding="utf-8")
     browser.get_log("browser")
     browser.set_script_timeout(300)
     browser.get(path.as_uri())
-    WebDriverWait(browser, 30).until(lambda one: one.execute_script("return !!(window.page && window.page.told)"))
+    wait_for(browser, "!!(window.page && window.page.told)")
     return path
 
 
-def check_answers(browser, fitted, costs, X, absent):
-    """Answer rows in the page and in Python, and compare all that both say."""
-    names, classes = fitted.predictor_.feature_names, fitted.predictor_.classes
-    rows = [[None if np.isnan(value) else value for value in row] for row in X.tolist()]
-    places = [[names.index(name) for name in some] for some in absent]
-    ends = browser.execute_async_script(ANSWER, rows, list(names), places)
-    assert isinstance(ends, list), ends
-    for row, without, (asks, answer) in zip(X, absent, ends, strict=True):
-        expected_asks, end = answer_in_python(fitted, costs, row, without)
-        assert [name for name, _, _ in asks] == expected_asks
+def check_answers(browser, fitted, costs, cases):
+    """Answer rows in the page and in Python, and compare all that both say, also why."""
+    classes = fitted.predictor_.classes
+    rows = browser.execute_async_script(ANSWER, cases)
+    assert isinstance(rows, list), rows
+    ends = []
+    for case, steps in zip(cases, rows, strict=True):
+        expected, end = answer_in_python(fitted, costs, case)
+        assert [{name: step[name] for name in ("needs", "bill", "why")} for step in steps] == expected, case
+        answer = steps[-1]["answer"]
         assert answer["values"] == np.ravel(end.value).tolist()
         assert (answer["cost"], answer["reason"]) == (end.cost, end.reason)
         assert (answer["acquired"], answer["rounds"], answer["exit"]) == (list(end.acquired), end.rounds, end.exit)
         assert (None if classes is None else classes.tolist()[answer["label"]]) == end.label
+        ends.append(end)
     return ends
 
 
+def labelled_rows(kind, count, seed):
+    """Rows whose first feature has the number of a label, where the model reads labels."""
+    X, _ = table(count, seed=seed)
+    if kind.endswith("labels"):
+        X[:, 0] = np.random.default_rng(seed).integers(3, size=len(X))
+    return X
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_answers_as_python_does_to_the_bit(browser, tmp_path, kind):
+def test_a_page_answers_and_says_why_as_python_does_to_the_bit(browser, tmp_path, kind):
     fitted, costs = KINDS[kind]()
-    X, _ = table(60, seed=1)
-    rng = np.random.default_rng(2)
-    if kind == "labels":
-        X[:, 0] = rng.integers(3, size=len(X))
+    X = labelled_rows(kind, 72, 1)
     X[0] = np.nan
-    absent = [[name for name in NAMES if i % 2 and rng.random() < 0.15] for i in range(len(X))]
     open_page(browser, tmp_path, fitted, costs)
-    ends = check_answers(browser, fitted, costs, X, absent)
-    assert any(end["reason"] == "unavailable" for _, end in ends)
-    assert len({end["cost"] for _, end in ends}) > 1
+    ends = check_answers(browser, fitted, costs, draw_cases(NAMES, X, seed=2))
+    assert {end.reason for end in ends} == {"complete", "max_cost", "unavailable"}
+    assert len({end.cost for end in ends}) > 1
     assert browser.get_log("browser") == []
 
 
-def test_a_plan_with_a_spare_answers_whole_rows_and_offers_no_others(browser, tmp_path):
-    fitted, costs = fit("planner", has_spare=True, tradeoff=1e-3), prices()
-    X, _ = table(40, seed=5)
+def test_a_plan_whose_gains_have_weights_offers_no_absence_and_says_why(browser, tmp_path):
+    fitted, costs = KINDS["plan"]()
+    stops = [
+        stop if stop.gains is None else evolve(stop, gains=evolve(stop.gains, weights=0.5 * stop.gains.weights))
+        for stop in fitted.predictor_.stops
+    ]
+    fitted = cf.FittedEstimator(evolve(fitted.predictor_, stops=stops))
     open_page(browser, tmp_path, fitted, costs)
-    check_answers(browser, fitted, costs, X, [[]] * len(X))
+    cases = [case | {"absent": []} for case in draw_cases(NAMES, table(24, seed=5)[0])]
+    check_answers(browser, fitted, costs, cases)
     assert not browser.find_element("id", "absent").is_displayed()
+    assert "gains have weights" in browser.find_element("id", "whole").text
     refused = "window.page.model.next(null, {absent: ['age']}).catch((error) => arguments[0](error.message))"
-    assert "cannot do without" in browser.execute_async_script(refused)
+    assert "cannot do without a test" in browser.execute_async_script(refused)
     assert browser.get_log("browser") == []
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("kind", ["trees", "stage-tree", "plan"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_500_rows_are_answered_to_the_bit(browser, tmp_path, kind):
     fitted, costs = KINDS[kind]()
-    X, _ = table(500, seed=3)
-    rng = np.random.default_rng(4)
-    absent = [[name for name in NAMES if rng.random() < 0.1] for _ in range(len(X))]
     open_page(browser, tmp_path, fitted, costs)
-    check_answers(browser, fitted, costs, X, absent)
+    check_answers(browser, fitted, costs, draw_cases(NAMES, labelled_rows(kind, 500, 3), seed=4))
+
+
+def test_a_first_question_of_100_trees_takes_less_than_half_a_second(browser, tmp_path):
+    fitted, costs = KINDS["trees"]()
+    path, took = open_page(browser, tmp_path, fitted, costs), []
+    for _ in range(3):  # others may use the machine
+        browser.get(path.as_uri())
+        wait_for(browser, "performance.getEntriesByName('asked').length")
+        took.append(browser.execute_script("return performance.getEntriesByName('asked')[0].startTime"))
+    assert min(took) < 500
+
+
+TYPED = "00112345.,,' +-\u2212eE()x\u00a0"
+
+
+def read_in_python(text):
+    """The number in a text, or why it is none."""
+    try:
+        return read_typed(text), None
+    except ValueError as error:
+        return None, str(error)
+
+
+def test_numbers_are_read_as_everywhere(browser, tmp_path):
+    open_page(browser, tmp_path, *KINDS["trees"]())
+    rng = np.random.default_rng(0)
+    texts = ["1,234", "1.234", "1,5", "1e3", "-1,234", "1,234.5", "1.234,5", "inf", "1e999", "much", "", " 7 ", "1_000"]
+    texts += ["".join(rng.choice(list(TYPED), rng.integers(1, 8))) for _ in range(3000)]
+    read = """
+    return arguments[0].map((text) => {
+      try { return [window.page.numbers.read(text), null]; } catch (error) { return [null, error.message]; }
+    });"""
+    numbers = 0
+    for text, (number, problem) in zip(texts, browser.execute_script(read, texts), strict=True):
+        expected, why = read_in_python(text)
+        assert number == expected, text
+        assert problem == (why if why is None or " can be " in why else "expected a number, as 1234.5 or 1234,5")
+        numbers += number is not None
+    assert numbers > 300
+
+
+def test_amounts_in_sentences_are_written_as_in_python(browser, tmp_path):
+    open_page(browser, tmp_path, *KINDS["trees"]())
+    rng = np.random.default_rng(1)
+    values = [0.0, -0.0, 0.125, 2.5, 1234.5, 1235.5, 99995.0, 9.9995, 1e-5, 123456.0, 1e300, 5e-324]
+    values += [float(v) for v in np.ldexp(rng.integers(1, 4096, 500), rng.integers(-20, 12, 500))]
+    values += (10.0 ** rng.uniform(-9, 9, 500)).tolist()
+    shares = [number / 512 for number in range(6, 513)]
+    script = "return [arguments[0].map((v) => [formatDigits(v, 3), formatDigits(v, 4)]), arguments[1].map(formatShare)]"
+    found, written = browser.execute_script(script, values, shares)
+    assert found == [[f"{value:.3g}", f"{value:.4g}"] for value in values]
+    assert written == [f"{share:.0%}" for share in shares]
+
+
+def test_what_may_be_spent_is_a_cap(browser, tmp_path):
+    from selenium.webdriver.common.keys import Keys
+
+    fitted, costs = KINDS["plan"]()
+    open_page(browser, tmp_path, fitted, costs)
+    browser.execute_script("document.getElementById('before').open = true")
+    most = browser.find_element("id", "most")
+    for text, said in (("1,234", "1,234 can be 1.234 or 1234; write 1.234 or 1234"), ("-1", "from 0 on")):
+        most.clear()
+        most.send_keys(text, Keys.ENTER)
+        assert said in browser.find_element("id", "wrong").text
+    most.clear()
+    most.send_keys("17,5", Keys.ENTER)
+    wait_for(browser, "window.page.cap === 17.5")
+    assert browser.find_element("id", "wrong").text == ""
+    assert browser.find_element("id", "paid").text == "Paid so far, of at most 17.5 CHF"
+    inquiry = fitted.inquire(costs, max_cost=17.5)
+    assert [need["name"] for need in browser.execute_script("return window.page.told.needs")] == list(inquiry.needs)
+    browser.find_element("id", "again").click()
+    wait_for(browser, "window.page.cap === null && !window.page.waiting")
+    assert most.get_attribute("value") == ""
+    assert browser.find_element("id", "paid").text == "Paid so far"
+    assert browser.get_log("browser") == []
+
+
+def test_hostile_names_are_shown_as_texts_on_a_phone(browser, tmp_path):
+    names = (*HOSTILE, "Age", "Age ", "long name " * 30, "__proto__", "constructor")
+    fitted, costs = fit_hostile(names)
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    open_page(browser, tmp_path, fitted, costs, HOSTILE[0])
+    strange = "return document.querySelectorAll('main img, main i, main b, main script, [onerror], [onclick]').length"
+    browser.execute_script("document.getElementById('before').open = true")
+    for turn in range(60):
+        assert browser.execute_script(strange) == 0
+        text = browser.execute_script("return document.body.innerText")
+        assert not {"\u202e", "\x1b", "\x00", "\u2028"} & {*text}
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE["width"]
+        if browser.execute_script("return window.page.told.answer !== null"):
+            break
+        browser.find_element("id", "unknown").click()
+        wait_for(browser, f"window.page.past.length === {turn + 1}")
+    assert turn > 1
+    assert "\\u{202e}" in browser.find_element("id", "known").text
+    assert "Age\\u{20}" in browser.find_element("id", "known").text
+    assert browser.get_log("browser") == []
+
+
+def fit_hostile(names):
+    """A model of three classes with hostile names and labels, one of whose features is free."""
+    rng = np.random.default_rng(0)
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    frame = pandas.DataFrame(rng.normal(size=(300, len(names))), columns=list(names))
+    score = frame.to_numpy()[:, :8].sum(axis=1)
+    frame[names[0]] = np.array(HOSTILE)[np.digitize(score + rng.normal(size=300), [-3, -2, -1, 1, 2])]
+    classes = np.array([HOSTILE[3], "</option><b>", HOSTILE[0]])[np.digitize(score, [-2, 2])]
+    features = {name: {"cost": 0.0 if i == 1 else 0.1 + i, "needs": ["<br>"]} for i, name in enumerate(names)}
+    costs = cf.CostModel.from_dict({"unit": "<i>€\u202e", "features": features, "resources": {"<br>": 2.0}})
+    model = cf.estimator("cegb", costs=costs, n_estimators=20, tradeoff=1e-6).fit(frame, classes)
+    return cf.FittedEstimator(model.predictor_), costs
+
+
+def test_a_print_shows_the_answers_and_no_controls(browser, tmp_path):
+    open_page(browser, tmp_path, *KINDS["trees"]())
+    browser.find_element("id", "unknown").click()
+    wait_for(browser, "window.page.past.length === 1")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        for name in ("give", "value", "back", "before", "problem"):
+            assert not browser.find_element("id", name).is_displayed()
+        for name in ("given", "bill", "chance", "asked"):
+            assert browser.find_element("id", name).is_displayed()
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_clicks_at_once_answer_one_question_and_a_reload_begins_again(browser, tmp_path):
+    path = open_page(browser, tmp_path, *KINDS["trees"]())
+    browser.execute_script(
+        "for (const id of ['unknown', 'absent', 'give', 'unknown']) document.getElementById(id).click()"
+    )
+    wait_for(browser, "window.page.past.length > 0 && !window.page.waiting")
+    assert browser.execute_script("return [window.page.past.length, window.page.lines.length]") == [1, 1]
+    browser.execute_script("for (let i = 0; i < 3; ++i) document.getElementById('back').click()")
+    assert browser.execute_script("return [window.page.past.length, window.page.lines.length]") == [0, 0]
+    browser.find_element("id", "unknown").click()
+    wait_for(browser, "window.page.past.length === 1")
+    browser.get(path.as_uri())
+    wait_for(browser, "window.page && window.page.told")
+    assert browser.execute_script("return [window.page.past.length, window.page.told.bill]") == [0, 0]
+    assert browser.get_log("browser") == []
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -177,7 +339,7 @@ def test_known_values_are_free_and_words_are_no_numbers(browser, tmp_path):
     open_page(browser, tmp_path, fitted, costs)
     field = browser.find_element("id", "value")
     field.send_keys("much", Keys.ENTER)
-    assert browser.find_element("id", "problem").text == "Expected a number."
+    assert browser.find_element("id", "problem").text == "expected a number, as 1234.5 or 1234,5"
     asked = browser.find_element("id", "asked").text
     browser.execute_script("document.getElementById('before').open = true")
     known = browser.find_element("id", f"known {asked}")

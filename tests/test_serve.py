@@ -18,7 +18,9 @@ from serve_cases import NAMES, PRICES, client, model, post, rows, serve_file, ta
 
 import costframe as cf
 from costframe.core.predictors.fitted import FittedEstimator
+from costframe.core.tables.categories import OTHER
 from costframe.serve.conversation import Conversation
+from costframe.serve.replies import describe_model
 from costframe.serve.seals import Seal
 
 JSON = {"content-type": "application/json"}
@@ -105,7 +107,9 @@ def test_a_part_of_what_is_asked_can_be_told(http):
     ("content", "text"),
     [
         ({"values": {"blod": 1}}, "'blod'"),
-        ({"values": {"age": "old"}}, "'age'"),
+        ({"values": {"age": "old"}}, "value of 'age': expected a number"),
+        ({"values": {"age": "1,234"}}, "value of 'age': 1,234 can be 1.234 or 1234; write 1.234 or 1234"),
+        ({"known": {"age": "1,234"}}, "1,234 can be 1.234 or 1234"),
         ({"values": [1]}, "values: expected an object"),
         ({"valus": {}}, "did you mean 'values'"),
         ({"state": 3}, "state: expected a text"),
@@ -124,6 +128,30 @@ def test_a_part_of_what_is_asked_can_be_told(http):
 )
 def test_what_is_not_as_expected_is_refused_by_name(http, content, text):
     assert text in post(http, "/next", status=400, **content)["error"]
+
+
+def test_numbers_may_be_texts_as_people_type_them(http):
+    first = post(http, "/next", values={"age": 0.5, "glucose": -1.25, "iron": 1000.0})
+    assert post(http, "/next", values={"age": "0,5", "glucose": " -1.25", "iron": "1e3"}) == first
+    row = {"age": 0.5, "glucose": 1.5, "iron": 0.25, "scan": 2.0}
+    typed = {"age": "0.5", "glucose": "1,5", "iron": 0.25, "scan": "2"}
+    assert post(http, "/predict", values=typed) == post(http, "/predict", values=row)
+
+
+def test_labels_that_stand_for_others_are_not_listed(tmp_path):
+    fitted = table_of_labels("3")
+    labels = (*fitted.predictor_.categories["grade"], OTHER)
+    cf.save(cf.FittedEstimator(fitted.predictor_.with_categories({"grade": labels})), tmp_path / "a.model")
+    with client(serve_file(tmp_path / "a.model")) as http:
+        (feature,) = http.get("/model").json()["features"]
+        assert feature["other"]
+        assert feature["labels"] == list(labels[:-1])
+
+
+def test_a_model_tells_the_limits_that_it_takes(http):
+    assert http.get("/model").json()["takes"] == ["max_cost", "unavailable"]
+    told = describe_model(cf.certain(model("cegb"), "class"), cf.CostModel.of(PRICES), "a", ())
+    assert told["takes"] == []
 
 
 def test_terms_belong_to_the_start(http):

@@ -58,6 +58,10 @@ def check(target, path):
             assert "asked" in why["why"]["text"]
             _, error = await call(client, "answer", state=first["state"], values={"mri": 1})
             assert "'mri'" in error
+            typed, _ = await call(client, "start", known={"age": "0,5"})
+            assert typed["asks"] == (await call(client, "start", known={"age": 0.5}))[0]["asks"]
+            _, error = await call(client, "start", known={"age": "1,234"})
+            assert "1,234 can be 1.234 or 1234" in error
             _, error = await call(client, "start", max_cost=7)  # its name is budget
             assert "max_cost" in error
             _, error = await call(client, "start", unavailable=["mri"])

@@ -68,18 +68,25 @@ def test_a_row_is_answered_by_keyboard_as_the_model_does(page, fitted):
     from selenium.webdriver.common.keys import Keys
 
     row = {name: float(value.replace(",", ".")) for name, value in VALUES.items()}
-    end = cf.predict_one(fitted, row)
+    end, inquiry, known = cf.predict_one(fitted, row), fitted.inquire(), {}
     turn = 0
     while answered(page) is None:
         turn += 1
         asked = text(page, "asked")
         assert asked in VALUES
         assert text(page, "price").startswith("It costs ")
-        assert "asked" in text(page, "why")
+        told = page.execute_script("return window.page.told")
+        assert f"{asked} " in text(page, "why")
+        assert told["why"] == str(inquiry.why(tuple(known)))
+        known[asked] = row[asked]
+        if known.keys() == set(inquiry.needs):
+            inquiry.supply(known)
+            known = {}
         assert text(page, "chance").endswith(" %")
         page.switch_to.active_element.send_keys(VALUES[asked], Keys.ENTER)
         wait_for(page, f"window.page.past.length === {turn}")
     assert text(page, "result") == f"Answer: {end.label}"
+    assert str(inquiry.why()) in text(page, "reason")
     assert float(text(page, "bill").split()[0]) == end.cost
     wide = page.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert wide
@@ -125,6 +132,38 @@ def test_a_wrong_value_stays_on_the_page(page):
     page.switch_to.active_element.send_keys("much", Keys.ENTER)
     wait_for(page, "document.getElementById('problem').textContent !== ''")
     assert page.execute_script("return window.page.past.length") == 0
+
+
+def test_what_may_be_spent_is_a_cap(page, fitted):
+    from selenium.webdriver.common.keys import Keys
+
+    page.execute_script("document.getElementById('before').open = true")
+    most = page.find_element("id", "most")
+    most.send_keys("1,234", Keys.ENTER)
+    assert text(page, "wrong") == "1,234 can be 1.234 or 1234; write 1.234 or 1234"
+    most.clear()
+    most.send_keys("6,5", Keys.ENTER)
+    wait_for(page, "window.page.cap === 6.5")
+    assert text(page, "paid") == "Paid so far, of at most 6.5 CHF"
+    row = {name: float(value.replace(",", ".")) for name, value in VALUES.items()}
+    turn = 0
+    while answered(page) is None:
+        turn += 1
+        page.execute_script("document.getElementById('value').value = arguments[0]", VALUES[text(page, "asked")])
+        page.find_element("id", "give").click()
+        wait_for(page, f"window.page.past.length === {turn}")
+    end = cf.predict_one(fitted, row, max_cost=6.5)
+    assert (answered(page)["cost"], text(page, "result")) == (end.cost, f"Answer: {end.label}")
+
+
+def test_a_model_without_limits_offers_none(browser, tmp_path):
+    cf.save(model("cegb"), tmp_path / "my.model")
+    with started(tmp_path / "my.model", "--until", "class") as (http, _):
+        browser.get(str(http.base_url))
+        wait_for(browser, "window.page && window.page.told")
+        assert not browser.find_element("id", "absent").is_displayed()
+        browser.execute_script("document.getElementById('before').open = true")
+        assert not browser.find_element("id", "most").is_displayed()
 
 
 def test_what_the_service_refuses_is_told(page):

@@ -7,6 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from costframe.core.errors import ParameterError
+from costframe.core.numerals import patterns_typed
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import AnnotatedPredictor, Predictor
@@ -16,7 +17,7 @@ from costframe.core.stages.stages import Answer
 from costframe.core.tables.categories import ONLY, OTHER
 from costframe.core.terms.terms import Terms
 from costframe.page.memory import Memory
-from costframe.page.plans import describe_plan
+from costframe.page.plans import describe_plan, describe_spare, has_plain_gains
 from costframe.page.stages import describe_stages
 
 # That a page computes.
@@ -31,8 +32,10 @@ class AskedModel:
     memory: Memory
 
 
-def describe_model(fitted: FittedEstimator, costs: CostModel, title: str) -> AskedModel:
+def describe_model(fitted: FittedEstimator, costs: CostModel, title: str, *, whole: str | None = None) -> AskedModel:
     """Return what a page needs of a model at some prices.
+
+    `whole` is a sentence on why the page cannot do without a test, so that it holds no stand-ins.
 
     Raises
     ------
@@ -42,14 +45,29 @@ def describe_model(fitted: FittedEstimator, costs: CostModel, title: str) -> Ask
     predictor = fitted.predictor_
     check_supported(predictor, costs)
     terms, memory = predictor.terms(costs), Memory(without=("Nodes",))  # of tables
-    data = {"title": title, "kind": fitted.kind, "unit": costs.unit, **_describe_card(predictor, terms)}
+    data = {
+        "title": title,
+        "kind": fitted.kind,
+        "unit": costs.unit,
+        "numbers": patterns_typed(),
+        **_describe_card(predictor, terms),
+    }
     data |= _describe_prices(terms)
     if isinstance(predictor, PlannedPredictor):
-        data |= {"plan": describe_plan(predictor, terms, memory), "outputs": predictor.n_outputs}
-        data["whole"] = predictor.spare is not None  # a page has no stand-ins for what is not available
+        whole = whole or _whole_of(predictor)
+        data |= {"plan": describe_plan(predictor, terms, memory), "outputs": predictor.n_outputs, "whole": whole}
+        if whole is None:
+            data["plan"]["spare"] = describe_spare(predictor, memory)
     elif isinstance(predictor, StageTree):
         data |= {"tree": describe_stages(predictor, terms.prices, memory), "outputs": predictor.n_outputs}
     return AskedModel(data | {"pointers": memory.pointers}, memory)
+
+
+def _whole_of(plan: PlannedPredictor) -> str | None:
+    """Return why a page cannot do without a test as the plan can; None if it can."""
+    if plan.spare is None or has_plain_gains(plan):
+        return None
+    return "This page cannot do without a test, as the model's gains have weights; the model itself can."
 
 
 def check_supported(predictor: Predictor, costs: CostModel) -> None:
@@ -95,7 +113,7 @@ def _describe_card(predictor: Predictor, terms: Terms) -> dict[str, Any]:
     for name in predictor.used_features:
         labels = card.categories.get(name, ())
         listed = enumerate(labels if isinstance(labels, tuple) else ())  # others are refused
-        shown = [[i, "other" if label == OTHER else label] for i, label in listed if label != ONLY]
+        shown = [[i, "any other" if label == OTHER else label] for i, label in listed if label != ONLY]
         features.append({"name": name, "column": column[name], "labels": shown})
     prices = None if decision is None or decision.prices is None else decision.prices.constant.tolist()
     return {

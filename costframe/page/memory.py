@@ -14,10 +14,10 @@ _ALIGNED = 8  # bytes
 
 
 class Words:
-    """Bytes of a struct, and the places in it that are addresses."""
+    """Bytes of a struct, the places in it that are addresses, and those of its fields by name."""
 
     def __init__(self) -> None:
-        self.bytes, self.addresses = bytearray(), list[int]()
+        self.bytes, self.addresses, self.fields = bytearray(), list[int](), dict[str, int]()
 
     def add_address(self, address: int | None, layout: str = "<Q") -> None:
         """Append the address of something in memory, of 4 or 8 bytes; None is of nothing."""
@@ -75,6 +75,7 @@ class Memory:
         """
         words, is_empty = Words(), record.layout.name in self._without
         for parameter, value in zip(record.layout.fields, record.arrays, strict=True):
+            words.fields[parameter.name] = len(words.bytes)
             if parameter.layout is not None:
                 words.join(self.words(value))
             elif not parameter.sizes:

@@ -1,18 +1,18 @@
-"""A plan as a page holds it: its stops, their models, and the terms on which rows go from stop to stop."""
+"""A plan as a page holds it: its stops, their models, the terms on which rows go on, and stand-ins for stops."""
 
 from __future__ import annotations
 
-from struct import pack
 from typing import Any
 
 import numpy as np
 
-from costframe import engine
-from costframe.core.learners.bits import word_count
+from costframe.core.learners.bits import as_set
 from costframe.core.predictors.planned import PlannedPredictor
-from costframe.core.predictors.planned_terms import Place
+from costframe.core.stages.layout import StageLayout, lay_out
+from costframe.core.stages.spares import Spare
+from costframe.core.stages.stages import Answer
 from costframe.core.terms.terms import Terms
-from costframe.page.memory import Memory, Words
+from costframe.page.memory import Memory
 from costframe.page.stages import describe_stage
 
 
@@ -21,42 +21,65 @@ def describe_plan(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict[
     layout, own = plan.layout, plan.plan_terms(terms)
     d, n_outputs = layout.shape
     return {
-        "stages": [describe_stage(stop.answer) for stop in plan.stops],
-        "way": memory.put_records(_lay_out(plan, memory), _room_for_paid(len(plan.stops), memory)),
-        "sets": [str(each) for each in layout.sets],
-        "bundles": [str(bundle) for bundle in own.prices.bundles],  # features, and resources behind all d features
+        "stops": [_describe_stop(plan, number, memory) for number in range(len(plan.stops))],
         "weighed": own.prices.weighed,
         "tradeoff": own.tradeoff,
         "planned": own.planned,
+        "unit": plan.gain_unit,
         "d": d,
         "outputs": n_outputs,
-        "known_words": word_count(d),
-        "place": {name: int(getattr(Place, name.upper())) for name in ("stop", "why", "status", "known")},
-        "waits": int(Place.WAITS),
-        "pays": int(Place.PAYS),
-        "add_sets": int(engine.ADD_SETS),
+        "spare": None,
     }
 
 
-def _lay_out(plan: PlannedPredictor, memory: Memory) -> Words:
-    """Return the struct of a plan, whose models are structs one behind the other."""
-    sets, width, stops, table, structs = plan.layout.packed.arrays
-    models, words = Words(), Words()
-    for struct in structs:
-        models.join(memory.words(struct))
-    _add_matrix(words, memory.put_array(sets), sets.shape)
-    words.bytes += pack("<q", width)
-    _add_matrix(words, memory.put_array(stops), stops.shape)
-    _add_matrix(words, memory.put(models), table.shape)
-    return words
+def _describe_stop(plan: PlannedPredictor, number: int, memory: Memory) -> dict[str, Any]:
+    stop, layout = plan.stops[number], plan.layout
+    models = {kind: layout.model(number, kind) for kind in ("answer", "gains", "planned")}
+    return {
+        "set": str(layout.sets[number]),
+        "stage": describe_stage(stop.answer),
+        # whether its plan sends all rows to one stop, whatever they are
+        "fixed": stop.planned is not None and not len(stop.planned.learners) and stop.gains is not None,
+    } | {kind: None if model is None else _put_model(model, memory) for kind, model in models.items()}
 
 
-def _add_matrix(words: Words, address: int | None, shape: tuple[int, int]) -> None:
-    words.add_address(address)
-    words.bytes += pack("<2q", *shape)
+def _put_model(model: StageLayout, memory: Memory) -> int:
+    return memory.put(memory.words(model.packed))
 
 
-def _room_for_paid(n_stops: int, memory: Memory) -> Words:
-    """Return the struct of what a row has paid for, a set of items at a time, which the page fills in."""
-    prices, flags = np.zeros((1, n_stops)), np.ones((1, n_stops), np.bool_)
-    return memory.words(engine.PaidSets(prices.astype(np.int64), prices, flags, flags[0], 0), apart=True)
+def describe_spare(plan: PlannedPredictor, memory: Memory) -> dict[str, Any] | None:
+    """Return what makes stand-ins of stops that need what is not available; None of a plan without."""
+    if (spare := plan.spare) is None:
+        return None
+    words = memory.words(lay_out(spare.bank, (spare.answer,)).packed)
+    return {
+        "model": memory.put(words),
+        "size": len(words.bytes),
+        "places": {name: words.fields[name] for name in ("used", "use", "target", "payload", "stage_value")},
+        "stage": describe_stage(spare.answer),
+        "losses": spare.losses.tolist(),
+        **_describe_losses(spare),
+    }
+
+
+def _describe_losses(spare: Spare) -> dict[str, Any]:
+    expected = spare.expected
+    return {
+        "least": expected.least,
+        "sets": [str(as_set(np.flatnonzero(row).tolist())) for row in expected.sets],
+        "some": expected.some.tolist(),
+        "every": expected.every.tolist(),
+    }
+
+
+def has_plain_gains(plan: PlannedPredictor) -> bool:
+    """Return whether each output of gains' learners is one gain: a page then scales gains with the bits of Python."""
+    return all(stop.gains is None or _is_plain(plan, stop.gains) for stop in plan.stops)
+
+
+def _is_plain(plan: PlannedPredictor, gains: Answer) -> bool:
+    widths = plan.gains_bank.widths[gains.learners]
+    if not np.isin(gains.weights, (0.0, 1.0)).all():
+        return False
+    firsts = np.cumsum(widths) - widths
+    return not len(firsts) or bool((np.add.reduceat(gains.weights, firsts, axis=0) <= 1.0).all())

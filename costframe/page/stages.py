@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.exact_prices import ExactPrices
 from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.layout import StageLayout
 from costframe.core.stages.links import Blend
 from costframe.core.stages.stage_model import RowWalk
 from costframe.core.stages.stages import Answer, Route, Stage
@@ -33,13 +35,30 @@ def describe_stages(tree: StageTree, prices: PriceArrays, memory: Memory) -> dic
         "alike": tree.only_answer is not None,
         "plain": _describe_walk(plain, plain.begin(True, {}), memory),
         "limited": _describe_walk(limited, begin, memory),
+        # of caps: the most that a row can spend in units of 1 / per_unit, and the words of such a sum
+        "bill": {"total": str(bill.total), "per_unit": str(bill.exact.per_unit), "words": bill.n_words},
         # how many scores tell the class where predictions do not, and sums in float32 where scores are near a tie
         "by_scores": None if own is None else own.n_scores,
         "slack": None if own is None or own.float32 is None else min(own.slack, _LARGEST),
         "float32": None if own is None or own.float32 is None else own.float32.link,
         "margins": None if own is None or own.float32 is None else _describe_leaves(tree, memory),
         "words": words,  # of nodes, which tell what a tree waits for
-        "trees": [int(slot) for slot in np.unique(layout.slots[1][layout.kind == TREE])],
+        "waits": _describe_waits(layout, memory),
+    }
+
+
+def _describe_waits(layout: StageLayout, memory: Memory) -> dict[str, Any]:
+    """Return what tells the share of a stage's weight that waits for a feature; see waiting.py."""
+    weights, ends = layout.use_weights, layout.stage_first.tolist()
+    first, read = layout.reads
+    others = np.flatnonzero(layout.kind != TREE).tolist()
+    return {
+        "first": ends,  # use of each stage, and last + 1
+        "weight": memory.put_array(weights),
+        "slot": memory.put_array(layout.slots[1]),
+        "total": [float(weights[begin:end].sum()) for begin, end in pairwise(ends)],
+        "learners": layout.slots[0],
+        "reads": {str(use): read[first[use] : first[use + 1]].tolist() for use in others},  # all at once, unlike trees
     }
 
 

@@ -65,6 +65,7 @@ def _schemas(model: Mapping[str, Any], *, has_sources: bool) -> dict[str, Any]:
         "answer": {"anyOf": [{"$ref": "#/components/schemas/Answer"}, {"type": "null"}]},
     }  # fmt: skip
     described = {"name": _TEXT, "kind": _TEXT, "unit": _TEXT, "classes": {}, "features": {"type": "array"}}
+    described |= {"takes": _NAMES}
     return {
         "Step": _object(step | terms | known, closed=True),
         "Next": _object(following),
@@ -82,7 +83,8 @@ def _value(feature: Mapping[str, Any]) -> dict[str, Any]:
     price = {"description": f"{feature['kind']}, price {feature['price']:g}"}
     if feature["kind"] == "any":
         return price
-    kind: dict[str, Any] = {"type": ["number" if feature["kind"] == "number" else "string", "null"]}
+    # a number may be a text, as people type it
+    kind: dict[str, Any] = {"type": [*(["number"] if feature["kind"] == "number" else []), "string", "null"]}
     return kind | price | ({"examples": feature["labels"][:5]} if "labels" in feature else {})
 
 

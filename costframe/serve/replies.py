@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
-from costframe.core.errors import CostframeError
+from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.prediction import Prediction
+from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.strict_json import as_json
 from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.categories import ONLY, OTHER
 from costframe.core.tables.dates import Dates
 from costframe.core.tables.hashed_labels import HashedLabels
 from costframe.core.terms.classes import both_classes
 from costframe.serve.conversation import Conversation
 
+# What a start may ask for beside values, and an example of each.
+_LIMITS: dict[str, Callable[[Predictor], Any]] = {
+    "max_cost": lambda _: 0.0,
+    "unavailable": lambda predictor: predictor.feature_names[:1],
+}
 INCLUDED = ("why", "so_far", "changes")  # what a step tells where asked
 
 
@@ -31,7 +38,17 @@ def describe_model(fitted: FittedEstimator, prices: CostModel, name: str, facts:
         "classes": None if predictor.classes is None else [as_json(label) for label in predictor.classes.tolist()],
         "features": [describe_feature(fitted, prices, feature) for feature in predictor.label_features(prices)],
         "facts": [{"name": label, "text": text} for label, text in facts],
+        "takes": [name for name, asked in _LIMITS.items() if _takes(predictor, prices, name, asked)],
     }
+
+
+def _takes(predictor: Predictor, prices: CostModel, name: str, asked: Callable[[Predictor], Any]) -> bool:
+    """Return whether a conversation may begin with a limit, as most models let it."""
+    try:
+        predictor.inquire(prices, **{name: asked(predictor)})
+    except ParameterError:
+        return False
+    return True
 
 
 def describe_feature(fitted: FittedEstimator, prices: CostModel, name: str) -> dict[str, Any]:
@@ -42,7 +59,8 @@ def describe_feature(fitted: FittedEstimator, prices: CostModel, name: str) -> d
 def _kind_of(fitted: FittedEstimator, name: str) -> dict[str, Any]:
     labels = fitted.predictor_.categories.get(name)
     if isinstance(labels, tuple):
-        return {"name": name, "kind": "category", "labels": list(labels)}
+        listed = [label for label in labels if label not in {OTHER, ONLY}]
+        return {"name": name, "kind": "category", "labels": listed, "other": OTHER in labels}
     kinds = {HashedLabels: "text", Dates: "date", AsGiven: "any"}
     return {"name": name, "kind": "number" if labels is None else kinds[type(labels)]}
 

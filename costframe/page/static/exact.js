@@ -40,16 +40,28 @@ function money(units, perUnit) {
   return units <= 10n ** 15n && perUnit <= 10n ** 22n ? Number(units) / Number(perUnit) : roundedUp(units, perUnit);
 }
 
-// The exact sum of doubles >= 0, rounded once.
+// The exact sum of finite doubles, rounded once.
 function sumDoubles(numbers) {
   let total = 0n;
   for (const number of numbers) {
-    const bits = new BigUint64Array(new Float64Array([number]).buffer)[0];
+    const bits = new BigUint64Array(new Float64Array([Math.abs(number)]).buffer)[0];
     const power = bits >> 52n;
     const fraction = bits & (2n ** 52n - 1n);
-    total += power === 0n ? fraction : (fraction | (2n ** 52n)) << (power - 1n);
+    const units = power === 0n ? fraction : (fraction | (2n ** 52n)) << (power - 1n);
+    total += number < 0 ? -units : units;
   }
-  return total === 0n ? 0 : divide(total, 2n ** 1074n);
+  if (total === 0n) return 0;
+  return total < 0n ? -divide(-total, 2n ** 1074n) : divide(total, 2n ** 1074n);
+}
+
+// What a cap leaves to a row that has spent some of it.
+function leftOf(cap, spent) {
+  if (cap === Infinity) return cap;
+  const [[a, b], [c, d]] = [exact(cap), exact(spent)];
+  const [above, below] = [a * d - c * b, b * d];
+  if (above <= 0n) return 0;
+  const nearest = divide(above, below), [top, bottom] = exact(nearest);
+  return top * below <= above * bottom ? nearest : nextAfter(nearest, false);
 }
 
 // What rows pay: features, and the resources that they need, each once; `paid` resources cost nothing.
@@ -63,6 +75,13 @@ class Prices {
 
   resourcesOf(features, paid = new Set()) {
     return new Set(features.flatMap((f) => this.needs[f]).filter((r) => !paid.has(r)));
+  }
+
+  // The price of buying features after others, in one round.
+  quote(features, bought, known) {
+    const had = new Set([...bought, ...known]), fresh = features.filter((f) => !had.has(f));
+    const paid = this.resourcesOf([...had]);
+    return money(this.units(fresh, paid), this.perUnit);
   }
 
   units(features, paid) {

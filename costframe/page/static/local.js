@@ -10,17 +10,20 @@ class LocalModel {
     this.data = data;
     this.prices = new Prices(data.prices);
     const { tree, plan } = data;
-    this.rows = tree ? new StageRows(engine, tree, data.outputs) : new PlannedRows(engine, { ...plan, needs: data.prices.needs });
+    this.rows = tree ? new StageRows(engine, tree, data.outputs) : new PlannedRows(engine, plan, this.prices);
     this.column = new Map(data.features.map(({ name, column }) => [name, column]));
     this.name = new Map(data.features.map(({ name, column }) => [column, name]));
   }
 
-  get about() { return this.data; }
+  get about() { return { ...this.data, caps: true }; }
 
-  // Return the row after something given: `known` before its first question, or `values` (null: unknown) and `absent`.
+  // Return the row after something given: `known` and a `cap` before its first question, or `values` (null: unknown) and
+  // `absent`.
   async next(state, given = {}) {
-    if (given.absent && this.data.whole) throw new Error("This page cannot do without a test; the model itself can.");
-    const row = { known: { ...state?.known, ...given.known }, trail: [...(state?.trail ?? [])] };
+    if (given.absent && this.data.whole) throw new Error(this.data.whole);
+    const row = {
+      known: given.known ?? state?.known ?? {}, cap: given.cap ?? state?.cap ?? null, trail: [...(state?.trail ?? [])],
+    };
     if (given.values || given.absent) row.trail.push({ values: given.values ?? {}, absent: given.absent ?? [] });
     return { state: row, ...this.replay(row) };
   }
@@ -29,62 +32,82 @@ class LocalModel {
     return Object.entries(values).map(([name, value]) => [this.column.get(name), value ?? NaN]);
   }
 
-  replay({ known, trail }) {
+  replay({ known, cap, trail }) {
     const row = {
-      known: new Map(this.columns(known)), barred: new Set(), bought: [], rounds: 0, pending: new Map(), lost: new Set(),
+      cap: cap ?? Infinity, known: new Map(this.columns(known)), barred: new Set(), bought: [], rounds: 0, pending: new Map(),
     };
-    row.paid = this.prices.resourcesOf([...row.known.keys()]);
+    row.given = [...row.known.keys()];
+    row.paid = this.prices.resourcesOf(row.given);
     this.begin(row);
     for (const { values, absent } of trail) {
-      for (const [column, value] of this.columns(values)) row.pending.set(column, value), row.bought.push(column);
-      for (const name of absent) row.lost.add(this.column.get(name));
-      if (this.rows.needs.every((f) => row.pending.has(f) || row.lost.has(f))) this.endRound(row);
+      for (const [column, value] of this.columns(values)) row.pending.set(column, value);
+      if (absent.length) this.goWithout(row, absent.map((name) => this.column.get(name)));
+      else if (this.rows.needs.every((f) => row.pending.has(f))) this.rows.supply(this.endRound(row));
     }
     return this.describe(row);
   }
 
   begin(row) {
     const resources = new Set([...row.paid, ...this.prices.resourcesOf(row.bought)]);
-    this.rows.begin({ known: row.known, barred: row.barred, resources });
+    const cap = leftOf(row.cap, this.prices.total(row.bought, row.paid));
+    this.rows.begin({ known: row.known, barred: row.barred, resources, cap });
   }
 
+  // Charge what came in this round; return its values.
   endRound(row) {
-    const values = this.rows.needs.map((f) => row.pending.get(f));
     const came = this.rows.needs.filter((f) => row.pending.has(f));
-    row.bought.splice(row.bought.length - came.length, came.length, ...came); // in the order of the columns
-    for (const [column, value] of row.pending) row.known.set(column, value);
-    row.rounds += 1;
-    if (row.lost.size === 0) {
-      this.rows.supply(values);
-    } else {
-      for (const f of row.lost) row.barred.add(f);
-      this.begin(row);
-    }
+    if (came.length) row.rounds += 1;
+    row.bought.push(...came);
+    const values = came.map((f) => row.pending.get(f));
+    came.forEach((f, i) => row.known.set(f, values[i]));
     row.pending = new Map();
-    row.lost = new Set();
+    return values;
+  }
+
+  // Begin again with what came, without columns that are not to be had; see `Inquiry.without`.
+  goWithout(row, columns) {
+    this.endRound(row);
+    for (const f of columns) row.barred.add(f);
+    this.begin(row);
   }
 
   describe(row) {
     const { rows, prices, data } = this;
-    const needs = rows.needs.filter((f) => !row.pending.has(f) && !row.lost.has(f));
-    const cost = prices.total(row.bought, row.paid, rows.evaluated);
-    const paid = new Set([...row.paid, ...prices.resourcesOf(row.bought)]);
+    const needs = rows.needs.filter((f) => !row.pending.has(f));
+    const bought = [...row.bought, ...rows.needs.filter((f) => row.pending.has(f))];
+    const cost = prices.total(bought, row.paid, rows.evaluated);
+    const quote = (columns) => prices.quote(columns, bought, row.given);
+    const why = this.why(row, quote);
+    const ask = (f, name) => ({ name, price: quote([f]), why: why.sentenceOf(name) });
     const told = {
-      needs: needs.map((f) => ({ name: this.name.get(f), price: prices.total([f], paid), why: rows.why(f) })),
-      bill: cost, answer: null,
+      needs: needs.map((f) => ask(f, this.name.get(f))), bill: cost, why: why.text, answer: null, now: null,
     };
     if (needs.length === 0) {
       const { values, place, exit, reason } = rows.end;
-      const acquired = row.bought.map((f) => this.name.get(f));
-      told.answer = { values, label: this.label(values, place), cost, acquired, rounds: row.rounds, exit, reason };
+      const acquired = bought.map((f) => this.name.get(f));
+      told.answer = { values, label: this.label(values, place), cost, rounds: row.rounds, reason, acquired, exit };
       return told;
     }
     // What the row would be answered if nothing else were to be had.
     const known = new Map([...row.known, ...row.pending]);
     const barred = new Set(data.features.map(({ column }) => column).filter((f) => !known.has(f)));
-    rows.begin({ known, barred, resources: paid });
+    const resources = prices.resourcesOf([...known.keys()]);
+    rows.begin({ known, barred, resources, cap: Infinity });
     told.now = { values: rows.end.values, label: this.label(rows.end.values, rows.end.place) };
     return told;
+  }
+
+  // Why it asks for what is not told yet, or why it stopped.
+  why(row, quote) {
+    const unread = this.data.features.map(({ column }) => column).filter((f) => !row.known.has(f));
+    const { asks = [], ...more } = this.rows.grounds(unread);
+    const among = (ground) => {
+      const columns = ground.columns.filter((f) => !row.pending.has(f));
+      const other = ground.runnerUp ? among(ground.runnerUp) : null;
+      return { ...ground, columns, runnerUp: other?.columns.length ? other : null };
+    };
+    const left = asks.map(among).filter(({ columns }) => columns.length);
+    return new Why({ ...more, asks: left }, (f) => this.name.get(f), quote, this.data.unit);
   }
 
   label(values, place) {

@@ -1,5 +1,6 @@
 // Rows on their way through a model, stepped by the engine. A row begins with `known`, a map of columns to values, without
-// the `barred` columns; `needs` are columns, and `end` is its answer when it needs none.
+// the `barred` columns, after it paid for `resources`, and pays at most `cap`; `needs` are columns, `grounds` what they are
+// for, and `end` is its answer when it needs none.
 
 const REASONS = ["complete", "max_cost", "unavailable", "certain"];
 
@@ -32,7 +33,30 @@ class Engine {
   whole(at) { return Number(this.view.getBigInt64(at, true)); }
   setDouble(at, value) { this.view.setFloat64(at, value, true); }
   setWhole(at, value) { this.view.setBigInt64(at, BigInt(value), true); }
+  setUint32(at, value) { this.view.setUint32(at, value, true); }
   doubles(at, count) { return Array.from({ length: count }, (_, i) => this.double(at + 8 * i)); }
+
+  // Whole numbers of a vector, an address and a size, as BigInt.
+  vector(at) {
+    const [first, size] = [this.view.getUint32(at, true), this.view.getUint32(at + 4, true)];
+    return Array.from({ length: size }, (_, i) => this.view.getBigInt64(first + 8 * i, true));
+  }
+
+  // Rows of some words each, an address and a count.
+  records(at, words) {
+    const first = this.view.getUint32(at, true);
+    return Array.from({ length: this.whole(at + 8) }, (_, row) =>
+      Array.from({ length: words }, (_, i) => this.whole(first + 8 * (words * row + i))));
+  }
+
+  // The scores of a row of values by a model of `count` outputs.
+  score(model, x, count) {
+    const room = 8 * (1 + count);
+    if (!(this.room >= room)) [this.scores, this.room] = [this.take(room), room];
+    this.setUint32(this.scores, this.base + model);
+    this.calls.walk_row(this.scores, this.scores + 8, x);
+    return this.doubles(this.scores + 8, count);
+  }
 }
 
 // Rows of a tree of stages.
@@ -43,9 +67,10 @@ class StageRows {
     this.supplied = engine.take(8 * tree.plain.used.length);
   }
 
-  begin({ known, barred, resources }) {
+  begin({ known, barred, resources, cap }) {
     const { engine, tree, state } = this;
-    const limits = tree.plain.used.some((f) => barred.has(f));
+    const most = cap === Infinity ? null : this.unitsWithin(cap);
+    const limits = tree.plain.used.some((f) => barred.has(f)) || (most !== null && most < BigInt(tree.bill.total));
     const walk = (this.walk = limits ? tree.limited : tree.plain);
     this.step = limits ? engine.calls.step_capped_row : engine.calls.step_row;
     const bytes = new Uint8Array(engine.calls.memory.buffer);
@@ -55,7 +80,24 @@ class StageRows {
       bytes[state + walk.marks + u] = known.has(f) ? 1 | 4 : barred.has(f) ? 8 : 0; // known and paid for; unavailable
     });
     if (limits) for (const r of resources) bytes[state + walk.end - this.tree.resources + r] = 1;
+    if (limits && most !== null) this.limit(most);
     this.goOn(0);
+  }
+
+  // The largest sum within a cap, in units of the bill.
+  unitsWithin(cap) {
+    const [above, below] = exact(cap);
+    return (above * BigInt(this.tree.bill.per_unit)) / below;
+  }
+
+  // Write what the row may spend, the last words of its places.
+  limit(units) {
+    const { engine, state, walk, tree: { bill: { words } } } = this;
+    const most = 2n ** BigInt(64 * words) - 1n;
+    let rest = units < most ? units : most;
+    for (let w = 0; w < words; ++w, rest >>= 64n) {
+      engine.view.setBigUint64(state + walk.marks - 8 * (words - w), rest & (2n ** 64n - 1n), true);
+    }
   }
 
   supply(values) {
@@ -131,112 +173,41 @@ class StageRows {
     return indexOfMost(powers.map((power) => float(power / total)));
   }
 
-  // What a feature is asked for.
-  why(column) {
-    const { engine, walk, state, tree } = this;
-    const u = walk.used.indexOf(column);
-    let count = 0;
-    for (const slot of tree.trees) {
-      const node = engine.whole(state + walk.nodes + 8 * slot);
-      if (node < 0) continue;
-      const word = engine.view.getBigInt64(engine.base + tree.words + 8 * node, true);
-      count += word >> 36n !== 0n && Number(word & ((1n << 30n) - 1n)) === u;
+  // The shares of the stage's weight that wait for what it needs, or that a row under limits gave up at each feature.
+  grounds(unread) {
+    const { needs } = this;
+    if (needs.length) {
+      const shares = this.shares((node) => node);
+      return { asks: needs.map((f) => ({ columns: [f], gain: shares.get(f) ?? 0, unit: "weight" })) };
     }
-    return count === 0 ? "The model reads it in every case from here on."
-      : `It is the next test of ${count} of the model's ${tree.trees.length} trees.`;
-  }
-}
-
-// Rows of a plan, from stop to stop; sets of features and of items are bits of whole numbers.
-class PlannedRows {
-  constructor(engine, plan) {
-    Object.assign(this, { engine, plan });
-    this.sets = plan.sets.map(BigInt);
-    this.bundles = plan.bundles.map(BigInt);
-    this.words = plan.known_words;
-    this.row = engine.take(8 * (plan.place.known + this.words + plan.d + plan.outputs + 1));
-    this.x = this.row + 8 * (plan.place.known + this.words);
-    this.supplied = engine.take(8 * (plan.d + plan.outputs));
-    this.paidSets = engine.view.getUint32(engine.base + plan.way + 4, true);
+    const { reason } = this.end;
+    if (reason === "max_cost" || reason === "unavailable") {
+      const gone = [...this.shares((node) => ~node, true)].sort((a, b) => b[1] - a[1]);
+      return { cause: reason, further: gone.map(([f, share]) => ({ columns: [f], gain: share, unit: "weight" })) };
+    }
+    return { cause: reason, further: unread.length ? [{ columns: unread }] : [] };
   }
 
-  begin({ known, barred, resources }) {
-    const { engine, plan, row } = this;
-    const { d } = plan;
-    const bit = (i) => 1n << BigInt(i);
-    let have = [...known.keys()].reduce((bits, f) => bits | bit(f), 0n);
-    const paidBefore = [...resources].reduce((bits, r) => bits | bit(d + r), have);
-    const stop = this.sets.reduce((last, set, k) => (set !== 0n && (set & ~have) === 0n ? k : last), 0);
-    const bars = [...barred].reduce((bits, f) => bits | bit(f), 0n);
-    Object.assign(this, { paid: paidBefore, canHave: this.sets.map((set) => (set & bars) === 0n) });
-    this.planned = plan.planned && bars === 0n && paidBefore === 0n;
-    let reason = 0;
-    if (stop === 0) {
-      for (let f = 0; f < d; ++f) {
-        if ((this.sets[0] & bit(f)) === 0n) continue;
-        if ((bars & bit(f)) === 0n) this.paid |= bit(f) | this.resourceBits(f);
-        else (reason = 2), (have |= bit(f)); // no row asks for it
+  // Shares by column of the weight of the stage's uses that wait, or that were given up; see waiting.py.
+  shares(nodeOf, gaveUp = false) {
+    const { engine, walk, state, tree: { waits, words } } = this;
+    const stage = engine.whole(state + walk.stage), sums = new Array(walk.used.length).fill(0);
+    const bytes = new Uint8Array(engine.calls.memory.buffer), others = [];
+    const add = (u, use) => (sums[u] += engine.double(engine.base + waits.weight + 8 * use));
+    for (let use = waits.first[stage]; use < waits.first[stage + 1]; ++use) {
+      const slot = engine.whole(engine.base + waits.slot + 8 * use);
+      const place = engine.whole(state + walk.nodes + 8 * slot);
+      if (gaveUp ? bytes[state + walk.marks + walk.used.length + slot] === 0 : place < 0) continue;
+      if (waits.reads[use]) {
+        others.push(use);
+        continue;
       }
+      const word = engine.view.getBigInt64(engine.base + words + 8 * nodeOf(place), true);
+      if (word >> 36n !== 0n) add(Number(word & ((1n << 30n) - 1n)), use);
     }
-    for (let i = 0; i < d + plan.outputs; ++i) engine.setDouble(this.x + 8 * i, known.get(i) ?? NaN);
-    const { place } = plan;
-    for (let w = 0; w < this.words; ++w) {
-      engine.view.setBigUint64(row + 8 * (place.known + w), (have >> BigInt(64 * w)) & (2n ** 64n - 1n), true);
-    }
-    engine.setWhole(row, stop), engine.setWhole(row + 8, 0), engine.setWhole(row + 8 * place.why, reason);
-    engine.setWhole(row + 24, 0), engine.setWhole(row + 8 * place.status, plan.waits);
-    engine.setWhole(this.x + 8 * (d + plan.outputs), -1); // no opaque learners
-    this.have = have;
-    this.goOn(0);
+    const isKnown = (u) => (bytes[state + walk.marks + u] & 1) !== 0;
+    for (const use of others) for (const u of waits.reads[use]) if (!isKnown(u)) add(u, use);
+    const total = waits.total[stage];
+    return new Map(total > 0 ? sums.flatMap((sum, u) => (sum !== 0 ? [[walk.used[u], sum / total]] : [])) : []);
   }
-
-  resourceBits(f) { return this.plan.needs[f].reduce((bits, r) => bits | (1n << BigInt(this.plan.d + r)), 0n); }
-
-  supply(values) {
-    values.forEach((value, i) => this.engine.setDouble(this.supplied + 8 * i, value));
-    this.have |= this.sets[this.stop];
-    this.goOn(this.supplied);
-  }
-
-  get stop() { return this.engine.whole(this.row); }
-
-  goOn(supplied) {
-    const { engine, plan } = this;
-    while (true) {
-      this.pricePaid();
-      const asks = Number(engine.calls.step_plan_row(engine.base + plan.way, this.row, supplied));
-      if (asks === plan.add_sets) this.paid |= this.bundles[this.stop];
-      const status = engine.whole(this.row + 8 * plan.place.status);
-      const missing = status === plan.pays || status === plan.waits ? this.sets[this.stop] & ~this.have : 0n;
-      this.needs = Array.from({ length: plan.d }, (_, f) => f).filter((f) => (missing >> BigInt(f)) & 1n);
-      if (this.needs.length || !asks) return;
-      supplied = 0;
-    }
-  }
-
-  // Tell the engine what each stop costs a row that has paid for what it has. See `PaidSets` in planned_terms.py.
-  pricePaid() {
-    const { engine, plan, paidSets } = this;
-    const at = [0, 24, 48, 72].map((place) => engine.view.getUint32(paidSets + place, true));
-    this.bundles.forEach((bundle, j) => {
-      const further = bundle & ~this.paid;
-      const price = sumDoubles(plan.weighed.filter((_, i) => (further >> BigInt(i)) & 1n));
-      engine.setWhole(at[0] + 8 * j, further === 0n ? 0 : -1);
-      engine.setDouble(at[1] + 8 * j, plan.tradeoff * price);
-      engine.view.setUint8(at[2] + j, 1);
-      engine.view.setUint8(at[3] + j, this.canHave[j]);
-    });
-    engine.setWhole(paidSets + 80, Number(this.planned));
-  }
-
-  get evaluated() { return [0n, 1n]; }
-
-  get end() {
-    const { engine, plan, stop } = this;
-    const scores = engine.doubles(this.x + 8 * plan.d, plan.outputs);
-    const reason = REASONS[engine.whole(this.row + 8 * plan.place.why)];
-    return { values: predict(plan.stages[stop], scores), place: null, exit: stop, reason };
-  }
-
-  why() { return "The model expects the tests that it buys together to be worth their price here."; }
 }

@@ -14,4 +14,5 @@ async function unpack(text) {
   const model = await LocalModel.load(data, await unpack(data.engine), await unpack(data.memory));
   window.page = new AskPage(model);
   await window.page.start({});
+  performance.mark("asked");
 })();

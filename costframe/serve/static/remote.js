@@ -1,18 +1,29 @@
 // Who answers a page that a service serves: `next(state, given)`, as ask.js describes it, by a request for each step.
 
 class RemoteModel {
-  constructor({ name, kind, unit, classes, features }) {
+  constructor({ name, kind, unit, classes, features, takes, numbers }) {
     const listed = features.map((feature) => ({
       name: feature.name,
-      labels: (feature.labels ?? []).map((text, number) => [number, text]),
+      labels: this.list(feature),
       free: !["number", "category"].includes(feature.kind),
     }));
-    this.about = { title: name, kind, unit, classes: classes?.map(String) ?? null, features: listed };
+    this.about = {
+      title: name, kind, unit, classes: classes?.map(String) ?? null, features: listed, numbers,
+      whole: takes.includes("unavailable") ? null : "This model cannot do without a test.", caps: takes.includes("max_cost"),
+    };
     this.labels = new Map(listed.map((feature) => [feature.name, feature.labels]));
   }
 
-  async next(state, { known, values, absent } = {}) {
-    const told = { state, values: this.write(known ?? values ?? {}), unavailable: absent ?? [], include: ["why", "so_far"] };
+  // Numbers of labels, their texts, and what the service takes, if that is another text: for all that are not listed.
+  list({ labels = [], other = false }) {
+    return [...labels.map((text, number) => [number, text]), ...(other ? [[labels.length, "any other", "\0other"]] : [])];
+  }
+
+  async next(state, { known, cap, values, absent } = {}) {
+    const told = {
+      state, values: this.write(known ?? values ?? {}), unavailable: absent ?? [], max_cost: cap ?? null,
+      include: ["why", "so_far"],
+    };
     const response = await fetch("next", {
       method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(told),
     });
@@ -23,19 +34,22 @@ class RemoteModel {
 
   // Numbers of labels as the labels that the service takes.
   write(values) {
-    const name = (feature, value) => (value === null ? null : this.labels.get(feature)?.[value]?.[1] ?? value);
+    const name = (feature, value) => {
+      const labels = this.labels.get(feature);
+      return value === null || !labels.length ? value : labels[value].at(-1);
+    };
     return Object.fromEntries(Object.entries(values).map(([feature, value]) => [feature, name(feature, value)]));
   }
 
   read({ state, asks, cost, why, so_far: now, answer }) {
-    const needs = asks.map(({ name, price }) => ({ name, price, why: why.text }));
-    const end = answer === null ? null : { ...this.numbers(answer), cost, rounds: answer.rounds, reason: answer.reason };
-    return { state, needs, bill: cost, now: this.numbers(now), answer: end };
+    const end = answer === null ? null : { ...this.numbers(answer), cost, rounds: answer.rounds };
+    const reason = (name) => why.asks.find(({ names }) => names.includes(name)).text;
+    const needs = asks.map(({ name, price }) => ({ name, price, why: reason(name) }));
+    return { state, needs, bill: cost, why: why.text, now: now ? this.numbers(now) : null, answer: end };
   }
 
   // Probabilities, of the second class alone where there are two, and the number of the label; or outputs.
   numbers(told) {
-    if (!told) return { values: [NaN], label: 0 };
     if (!told.probabilities) return { values: [told.value].flat(), label: null };
     const chances = told.probabilities.map(({ probability }) => probability);
     const label = told.probabilities.findIndex((each) => each.label === told.label);

@@ -1,0 +1,161 @@
+// Rows of a plan, from stop to stop; sets of features and of items are bits of whole numbers. See planned_walk.py,
+// planned_terms.py and planned_reasons.py in costframe/core/predictors.
+
+const bit = (i) => 1n << BigInt(i);
+const asSet = (columns) => [...columns].reduce((bits, f) => bits | bit(f), 0n);
+
+function members(bits) {
+  return [...bits.toString(2)].reverse().flatMap((digit, i) => (digit === "1" ? [i] : []));
+}
+
+const CUT = 1, UNAVAILABLE = 2; // places of REASONS
+const HAVE = 1, PAY = 2; // of a later stop: the row can have it, and can pay it too
+
+class PlannedRows {
+  constructor(engine, plan, prices) {
+    Object.assign(this, { engine, plan, prices, d: plan.d });
+    this.width = plan.d + plan.outputs;
+    this.x = engine.take(8 * this.width);
+    this.rests = new RestsOfPlan(engine, plan);
+  }
+
+  // Features and the resources that they need.
+  items(features) { return features | asSet(members(features).flatMap((f) => this.prices.needs[f].map((r) => this.d + r))); }
+
+  // The price of items that were not paid for before.
+  owed(items) {
+    const { prices, d } = this;
+    const units = members(items & ~this.before).reduce((sum, i) => sum + (i < d ? prices.cost[i] : prices.resource[i - d]), 0n);
+    return money(units, prices.perUnit);
+  }
+
+  begin({ known, barred, resources, cap }) {
+    const { engine, plan, d } = this;
+    const bars = asSet(barred);
+    this.rest = this.rests.without(bars);
+    const { parts } = this.rest;
+    Object.assign(this, { have: asSet(known.keys()), cap, why: 0, stop: 0, choice: null });
+    this.before = this.have | asSet([...resources].map((r) => d + r));
+    this.paid = this.before;
+    this.canHave = parts.map(({ features }) => (features & bars) === 0n);
+    this.planned = plan.planned && bars === 0n && this.before === 0n;
+    this.stop = this.rest.bestFirst.find((k) => parts[k].features !== 0n && (parts[k].features & ~this.have) === 0n) ?? 0;
+    for (let i = 0; i < this.width; ++i) engine.setDouble(this.x + 8 * i, known.get(i) ?? NaN);
+    if (this.stop === 0) this.beginFirst(bars);
+    this.goOn();
+  }
+
+  // Pay for the features of the first stop; no row asks for those that it cannot have or pay.
+  beginFirst(bars) {
+    let first = 0n;
+    for (const f of members(this.rest.parts[0].features)) {
+      if ((bars & bit(f)) !== 0n) this.why = UNAVAILABLE;
+      else if (this.cap < Infinity && this.owed(this.paid | this.items(first | bit(f))) > this.cap) this.why = Math.max(this.why, CUT);
+      else first |= bit(f);
+      if ((first & bit(f)) === 0n) {
+        this.have |= bit(f);
+        this.engine.setDouble(this.x + 8 * f, NaN);
+      }
+    }
+    this.paid |= this.items(first);
+  }
+
+  supply(values) {
+    this.needs.forEach((f, i) => this.engine.setDouble(this.x + 8 * f, values[i]));
+    this.have |= asSet(this.needs);
+    this.goOn();
+  }
+
+  goOn() {
+    while (true) {
+      this.needs = members(this.rest.parts[this.stop].features & ~this.have);
+      if (this.needs.length) return;
+      this.score();
+      this.choice = this.choose();
+      this.why = this.choice.why;
+      if (this.choice.to === this.stop) return;
+      this.stop = this.choice.to;
+      this.paid |= this.items(this.rest.parts[this.stop].features);
+    }
+  }
+
+  // Score the row at its stop; gains read the scores too.
+  score() {
+    const { engine, plan, rest, stop, x, d } = this;
+    const scores = engine.score(rest.answer(stop), x, plan.outputs);
+    scores.forEach((score, k) => engine.setDouble(x + 8 * (d + k), score));
+  }
+
+  // The choice of a row at its stop, as the engine makes it: by the plan as long as the row can pay for that, else by gains.
+  choose() {
+    const follows = this.planned && this.rest.ownStop(this.stop).planned !== null && this.why === 0;
+    const choice = this.chooseBy(follows, this.why);
+    return follows && choice.why !== 0 ? this.chooseBy(false, choice.why) : choice;
+  }
+
+  // See `choose` of engine/plan.h.
+  chooseBy(follows, before) {
+    const { engine, plan, rest, stop, x } = this;
+    const { planned, fixed } = rest.ownStop(stop);
+    const count = rest.parts.length - 1 - stop;
+    const gainsOf = (model) => (Array.isArray(model) ? model : engine.score(model, x, count));
+    const model = follows ? planned : count ? rest.gains(stop) : null;
+    if (model === null) return { stop, to: stop, why: before, gains: [], total: [], reach: [], fixed: false };
+    let changes = gainsOf(model);
+    const offers = rest.parts.slice(stop + 1).map(({ features }) => this.items(features));
+    const total = offers.map((items, j) => changes[j] + plan.tradeoff * this.weigh(items & ~this.paid));
+    const reach = offers.map((items, j) => (!this.canHave[stop + 1 + j] ? 0
+      : this.cap < Infinity && this.owed(this.paid | items) > this.cap ? HAVE : PAY));
+    const [every, having, to] = [0, HAVE, PAY].map((least) => this.least(total, reach, least));
+    let why = to !== having ? Math.max(before, CUT) : before;
+    if (having !== every) why = UNAVAILABLE;
+    if (follows && fixed) changes = gainsOf(rest.gains(stop)); // what the set is expected to gain all the same
+    return { stop, to, why, gains: changes.map((change) => -change), total, reach, fixed: follows && fixed };
+  }
+
+  weigh(items) { return sumDoubles(members(items).map((i) => this.plan.weighed[i])); }
+
+  least(total, reach, allowed) {
+    let [least, to] = [0, this.stop];
+    total.forEach((each, j) => { if (reach[j] >= allowed && each < least) [least, to] = [each, this.stop + 1 + j]; });
+    return to;
+  }
+
+  get evaluated() { return [0n, 1n]; }
+
+  get end() {
+    const { engine, plan, rest, stop, x, d } = this;
+    const { own, standsIn } = rest.parts[stop];
+    const scores = engine.doubles(x + 8 * d, plan.outputs);
+    const values = predict(standsIn ? plan.spare.stage : plan.stops[own].stage, scores);
+    return { values, place: null, exit: own, reason: REASONS[standsIn ? UNAVAILABLE : this.why] };
+  }
+
+  // Why it asks for what it needs, or why it stays.
+  grounds() {
+    const { choice, needs, have, rest, plan: { unit, tradeoff } } = this;
+    const isSet = choice === null || (choice.fixed && choice.gains[choice.to - choice.stop - 1] <= 0);
+    if (choice === null || (needs.length && isSet)) return { asks: [{ columns: needs, purpose: "every row reads it" }], tradeoff };
+    const further = (stop) => rest.parts[stop].features & ~have;
+    const ground = (stop) => ({ columns: members(further(stop)), gain: choice.gains[stop - choice.stop - 1], unit });
+    const best = new Map();
+    for (const stop of this.rank(choice)) if (!best.has(further(stop))) best.set(further(stop), stop);
+    best.delete(0n);
+    if (needs.length) {
+      best.delete(asSet(needs));
+      const second = choice.fixed ? undefined : [...best.values()].find((stop) => choice.reach[stop - choice.stop - 1] === PAY);
+      return { asks: [{ ...ground(choice.to), runnerUp: second === undefined ? null : ground(second) }], tradeoff };
+    }
+    const { reason } = this.end;
+    const cause = reason === "complete" && best.size && !choice.fixed ? "nothing pays" : reason;
+    return { cause, further: [...best.values()].map(ground), tradeoff };
+  }
+
+  // Later stops, the best first; those that the row can have and pay before the others.
+  rank({ stop, total, reach }) {
+    const key = total.map((each) => (Number.isNaN(each) ? Infinity : each));
+    return key.map((_, j) => j)
+      .sort((a, b) => reach[b] - reach[a] || (key[a] < key[b] ? -1 : key[a] > key[b] ? 1 : a - b))
+      .map((j) => stop + 1 + j);
+  }
+}
