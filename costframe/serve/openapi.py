@@ -64,7 +64,13 @@ def _schemas(model: Mapping[str, Any], *, has_sources: bool) -> dict[str, Any]:
         "so_far": {"type": ["object", "null"]}, "changes": {"type": "object"},
         "answer": {"anyOf": [{"$ref": "#/components/schemas/Answer"}, {"type": "null"}]},
     }  # fmt: skip
-    described = {"name": _TEXT, "kind": _TEXT, "unit": _TEXT, "classes": {}, "features": {"type": "array"}}
+    described: dict[str, Any] = {
+        "name": _TEXT,
+        "kind": _TEXT,
+        "unit": _TEXT,
+        "classes": {},
+        "features": {"type": "array"},
+    }
     described |= {"takes": _NAMES}
     return {
         "Step": _object(step | terms | known, closed=True),
