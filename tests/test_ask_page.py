@@ -18,7 +18,7 @@ import costframe as cf
 from costframe.core.errors import ParameterError
 from costframe.core.learners.opaque_learner import OpaqueLearner
 from costframe.core.stages.exponentials import exponential, exponentials
-from costframe.page import wasm
+from costframe.page import render, wasm
 from costframe.page.asked import describe_model
 from costframe.page.render import list_limits, render_ask_page
 
@@ -113,6 +113,26 @@ def test_a_page_refuses_other_models_by_name(trees):
     tree = cf.StageTree(cf.WeakLearnerBank.columns(NAMES), [cf.Answer([0], [[1.0]], [0.0], "softplus")], prices())
     with pytest.raises(ParameterError, match="cannot hold the link 'softplus'"):
         describe_model(cf.FittedEstimator(tree), prices(), "softplus")
+
+
+def test_a_page_refuses_rankers():
+    scored = cf.StageTree(cf.WeakLearnerBank.columns(NAMES), [cf.Answer([0], [[1.0]], [0.0])], prices())
+    describe_model(cf.FittedEstimator(scored, kind="regressor"), prices(), "numbers")
+    with pytest.raises(ParameterError, match="page: cannot hold a ranker"):
+        describe_model(cf.FittedEstimator(scored, kind="ranker"), prices(), "ranks")
+
+
+@needs_engine
+def test_stand_ins_that_make_a_page_too_large_are_left_out_and_it_says_so(monkeypatch):
+    plan = fit("planner", tradeoff=1e-3)
+    whole = render_ask_page(plan, prices(), "plan")
+    assert describe_model(plan, prices(), "plan").data["whole"] is None
+    monkeypatch.setattr(render, "LARGEST", len(whole.encode()) - 1)
+    text = render_ask_page(plan, prices(), "plan")
+    assert len(text) < len(whole)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+    assert data["plan"]["spare"] is None
+    assert "would be larger than 2 MB" in data["whole"]
 
 
 def test_without_an_engine_an_error_names_the_extra(tmp_path, monkeypatch):

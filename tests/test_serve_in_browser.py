@@ -171,6 +171,21 @@ def test_what_the_service_refuses_is_told(page):
     wait_for(page, "document.getElementById('problem').textContent.includes('state')")
 
 
+def test_a_service_that_does_not_answer_loses_nothing(page):
+    page.execute_cdp_cmd("Network.enable", {})
+    offline = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.execute_cdp_cmd("Network.emulateNetworkConditions", offline | {"offline": True})
+    try:
+        page.find_element("id", "unknown").click()
+        wait_for(page, "document.getElementById('problem').textContent.includes('does not answer')")
+    finally:
+        page.execute_cdp_cmd("Network.emulateNetworkConditions", offline | {"offline": False})
+    assert page.execute_script("return window.page.past.length") == 0
+    page.find_element("id", "unknown").click()
+    wait_for(page, "window.page.past.length === 1")
+    assert text(page, "problem") == ""
+
+
 def test_only_its_own_host_is_asked(page):
     policy = page.execute_script("return document.querySelector('meta[http-equiv]').content")
     assert "default-src 'none'" in policy

@@ -43,6 +43,8 @@ def describe_model(fitted: FittedEstimator, costs: CostModel, title: str, *, who
         If a page cannot answer as the model does; the error names the part.
     """
     predictor = fitted.predictor_
+    if fitted.kind == "ranker":
+        raise _refusal("a ranker, whose scores order the rows of a query", "a classifier or regressor")
     check_supported(predictor, costs)
     terms, memory = predictor.terms(costs), Memory(without=("Nodes",))  # of tables
     data = {

@@ -197,10 +197,10 @@ class AskPage {
     this.get("running").hidden = numbers === null;
     this.get("share").hidden = true;
     if (numbers === null) return;
-    const { classes } = this.model.about, { values, label } = numbers;
+    const { classes, kind } = this.model.about, { values, label } = numbers;
     const when = isFinal ? "" : ", as far as is known";
     const place = classes === null ? null : values.length === 1 ? 1 : label;
-    this.get("moving").textContent = (place === null ? "Estimate" : `Probability of ${printable(classes[place])}`) + when;
+    this.get("moving").textContent = (place === null ? (kind === "ranker" ? "Score, to order cases by" : "Estimate") : `Probability of ${printable(classes[place])}`) + when;
     const chance = values[place === null || values.length === 1 ? 0 : place];
     this.get("chance").textContent = place === null ? values.map((v) => Number(v.toPrecision(6))).join(", ") : `${(100 * chance).toFixed(1)} %`;
     if (place === null || !Number.isFinite(chance)) return;

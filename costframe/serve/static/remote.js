@@ -24,12 +24,19 @@ class RemoteModel {
       state, values: this.write(known ?? values ?? {}), unavailable: absent ?? [], max_cost: cap ?? null,
       include: ["why", "so_far"],
     };
-    const response = await fetch("next", {
-      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(told),
-    });
-    const reply = await response.json();
-    if (!response.ok) throw new Error(reply.error);
+    const [response, reply] = await this.post(JSON.stringify(told));
+    if (!response.ok) throw new Error(reply.error ?? `the service answers ${response.status}; try again`);
     return this.read(reply);
+  }
+
+  // The reply to a step, and what it holds.
+  async post(body) {
+    try {
+      const response = await fetch("next", { method: "POST", headers: { "content-type": "application/json" }, body });
+      return [response, await response.json()];
+    } catch {
+      throw new Error("the service does not answer; nothing is lost, try again");
+    }
   }
 
   // Numbers of labels as the labels that the service takes.
