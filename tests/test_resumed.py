@@ -23,10 +23,14 @@ from costframe.core.tables.conditions import Condition
 from costframe.core.tables.operations import Operation
 from costframe.core.tables.preparation import OpaqueOperation, Preparation
 from costframe.testing import strategies
-from costframe.testing.laws_of_resuming import expect_as_if_never_put_away
+from costframe.testing.laws_of_resuming import expect_as_if_never_put_away, expect_same_end
 
 NAMES = tuple("abcd")
 FREE = cf.CostModel.of({"a": 0.0, "b": 1.0, "c": 2.5, "d": 0.1})
+LABORATORY = cf.CostModel.of({
+    "features": {"a": 0.0, "b": {"cost": 1.0, "needs": ["lab"]}, "c": {"cost": 2.0, "needs": ["lab"]}, "d": 0.1},
+    "resources": {"lab": {"cost": 3.0, "round": 0.5}},
+})  # fmt: skip
 
 
 def end_of(inquiry, row):
@@ -86,6 +90,34 @@ def test_an_inquiry_goes_on_as_if_it_had_never_been_put_away(data):
     asked = data.draw(what_is_asked())
     for row in data.draw(strategies.rows(len(NAMES), most=2)):
         expect_as_if_never_put_away(predictor, dict(zip(NAMES, row.tolist(), strict=True)), **asked)
+
+
+@given(st.data())
+def test_a_row_that_went_without_something_goes_on_and_says_why_as_if_never_put_away(data):
+    predictor, costs = data.draw(predictors()), data.draw(st.sampled_from((None, LABORATORY)))
+    row = dict(zip(NAMES, data.draw(strategies.rows(len(NAMES)).filter(len))[0].tolist(), strict=True))
+    try:
+        awake = predictor.inquire(costs, **data.draw(what_is_asked()))
+    except cf.errors.ParameterError:  # a cap at prices of rounds, of other models than plans
+        return
+    asleep = predictor.resume(awake.to_json(), costs)
+    while True:
+        for tell in (type(awake).why, type(awake).changes, repr):
+            assert tell(asleep) == tell(awake)
+        if not awake.needs:
+            break
+        gone = data.draw(st.sets(st.sampled_from(awake.needs)))
+        came = {name: row[name] for name in awake.needs if name not in gone and data.draw(st.booleans())}
+        awake, asleep = (
+            inquiry.without(gone, came) if gone else supplied(inquiry, row) for inquiry in (awake, asleep)
+        )
+        asleep = predictor.resume(asleep.to_json(), costs)
+    expect_same_end(asleep.answer, awake.answer, "put away as text")
+
+
+def supplied(inquiry, row):
+    inquiry.supply({name: row[name] for name in inquiry.needs})
+    return inquiry
 
 
 def cells():

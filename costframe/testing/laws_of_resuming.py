@@ -26,7 +26,7 @@ ASKED: tuple[dict[str, Any], ...] = (
 
 @law
 def an_inquiry_can_be_put_away(case: Case) -> None:
-    """Put away at any step and resumed, an inquiry asks, answers and bills the same, to the last bit."""
+    """Put away at any step and resumed, an inquiry asks, says why, answers and bills the same, to the last bit."""
     predictor, rows = case.fitted(0.0).predictor_, case.table.fresh[:SOME]
     for asked in ASKED:
         try:
@@ -57,7 +57,7 @@ def expect_as_if_never_put_away(
     for title, hop in ways.items():
         found = _steps(hop(predictor.inquire(costs, **asked)), values, hop)
         where = f"put away {title}, with {asked}"
-        expect(found[:-1] == wanted[:-1], f"{where}: it asks and pays {found[:-1]}, not {wanted[:-1]}")
+        expect(found[:-1] == wanted[:-1], f"{where}: it asks, pays and says {found[:-1]}, not {wanted[:-1]}")
         expect_same_end(found[-1], wanted[-1], where)
     end: Prediction = wanted[-1]
     return end
@@ -88,15 +88,20 @@ def _by_pickle(inquiry: Inquiry) -> Inquiry:
 
 
 def _steps(inquiry: Inquiry, values: Mapping[str, Any], hop: Callable[[Inquiry], Inquiry]) -> list[Any]:
-    """Supply an inquiry to its end, and put it away after each step; return its needs and cost at each, and its end.
+    """Supply an inquiry to its end, and put it away after each step; return what it says at each, and its end.
 
     One that asks more often than there are features has begun again, and has no end.
     """
-    steps: list[Any] = [(inquiry.needs, inquiry.cost)]
+    steps: list[Any] = [_said(inquiry)]
     while needs := inquiry.needs:
         if len(steps) > len(values) + 1:
             return [*steps, None]
         inquiry.supply({name: values[name] for name in needs})
         inquiry = hop(inquiry)
-        steps.append((inquiry.needs, inquiry.cost, inquiry.acquired))
+        steps.append(_said(inquiry))
     return [*steps, inquiry.answer]
+
+
+def _said(inquiry: Inquiry) -> tuple[Any, ...]:
+    """Return what an inquiry needs and has bought, and how it explains that."""
+    return inquiry.needs, inquiry.cost, inquiry.acquired, inquiry.why(), inquiry.changes()
