@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import socket
 
 import pytest
 
@@ -48,6 +49,33 @@ def test_it_ends_when_it_is_told_to(path):
         assert "Traceback" not in process.stderr.read()
 
 
+def test_a_request_that_never_ends_keeps_it_from_neither_serving_nor_ending(path):
+    with started(path) as (http, process):
+        address = (http.base_url.host, http.base_url.port)
+        head = b"POST /next HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        with socket.create_connection(address, timeout=30) as slow, socket.create_connection(address) as huge:
+            slow.sendall(head % 20 + b"{")
+            huge.sendall(head % (1 << 40))
+            assert b" 413 " in huge.recv(1000)  # before anything of it came
+            with socket.create_connection(address) as gone:
+                gone.sendall(head % 20 + b"{")
+            assert http.get("/health").json()["status"] == "ok"
+            process.terminate()
+            assert process.wait(30) in {0, -15}
+            assert b" 503 " in slow.recv(1000)
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_a_port_that_is_taken_is_named(path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        for workers in ("1", "2"):
+            arguments = ["serve", str(path), "--port", port, "--workers", workers]
+            text = refused(CliRunner().invoke(costframe, arguments))
+            assert f"--port {port}: cannot listen there: Address already in use" in text
+            assert "serving" not in text
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -56,6 +84,9 @@ def test_it_ends_when_it_is_told_to(path):
         (["--source", "none.toml"], "none.toml"),
         (["--deadline", "1s"], "--deadline goes with --source"),
         (["--port", "0"], "--port"),
+        (["--host", "no host"], "cannot listen there"),
+        (["--allow-host", "example.org:80"], "--allow-host: expected a name without port"),
+        (["--allow-host", "*.example.org"], "--allow-host: expected a name without port"),
         (["--workers", "0"], "--workers"),
     ],
 )

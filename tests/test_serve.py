@@ -170,7 +170,8 @@ def test_values_told_twice_are_refused(http):
 @pytest.mark.parametrize(("body", "kind", "status"), [
     (b"{", "application/json", 400), (b"[]", "application/json", 400), (b"\xff", "application/json", 400),
     (b'{"max_cost": NaN}', "application/json", 400), (b"{}", "text/plain", 415),
-    (b"[" * 100_000, "application/json", 400),
+    (b"[" * 100_000, "application/json", 400), ('{"max_cost": 3}'.encode("utf-16"), "application/json", 400),
+    (b'{"values": {"age": "\xed\xa0\x80"}}', "application/json", 400),
     (b" " * (1 << 21), "application/json", 413),
 ])  # fmt: skip
 def test_other_bodies_are_refused(http, body, kind, status):
@@ -280,9 +281,22 @@ def test_the_document_of_the_interface_names_features(http):
         assert name.split('"')[0] in document["components"]["schemas"]
 
 
-def test_other_hosts_are_refused(path):
-    with client(serve_file(path)) as http:
-        assert http.get("/health", headers={"host": "evil.example"}).status_code == 400
+def test_other_hosts_are_refused_in_json(path):
+    with client(serve_file(path, hosts=("localhost", "[::1]", "Name.example"))) as http:
+        for host in ("evil.example", "", "localhost.evil.example", "[::1", "[::2]", "localhost:80:80", "::1", "*"):
+            response = http.get("/health", headers={"host": host})
+            assert (response.status_code, "--allow-host" in response.json()["error"]) == (400, True)
+        for host in ("localhost:8000", "[::1]:8000", "[::1]", "name.EXAMPLE"):
+            assert http.get("/health", headers={"host": host}).status_code == 200
+    with client(serve_file(path, hosts=("*",))) as http:
+        assert http.get("/health", headers={"host": "evil.example"}).status_code == 200
+
+
+def test_an_address_has_one_form(http):
+    for path_ in ("/next/", "/nothing", "/health/"):
+        response = http.post(path_, json={}, follow_redirects=False)
+        assert (response.status_code, response.json().keys()) == (404, {"error"})
+    assert http.get("/next").headers["allow"] == "POST"
 
 
 def test_why_and_so_far_are_told_where_asked(http):
@@ -405,6 +419,21 @@ def test_a_conversation_goes_on_at_the_prices_that_it_began_with(tmp_path):
     cf.save(FittedEstimator(other, "classifier"), path)
     with client(serve_file(path)) as http:
         assert "the prices have changed" in post(http, "/next", status=400, state=old)["error"]
+
+
+def test_a_file_that_is_written_anew_pushes_no_other_model_out(tmp_path):
+    path = tmp_path / "my.model"
+    cf.save(model("cegb"), path)
+    service = serve_file(path)
+    first = service.step(b"{}")["state"]
+    cf.save(model("planner"), path)
+    for _ in range(6):
+        path.touch()
+        service.models._looked = 0.0
+        assert service.models.model
+        with service.models._reading:  # it is read
+            pass
+    assert service.step(json.dumps({"state": first}).encode())["asks"]
 
 
 @pytest.mark.parametrize("algorithm", ["cegb", "planner"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import tempfile
 from functools import partial
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from costframe.cli.reading import ReadingOptions
 from costframe.core.checks import needed
 from costframe.core.errors import ParameterError, printable
 from costframe.serve.app import make_app
+from costframe.serve.hosts import check_hosts
 from costframe.serve.model_file import ModelFile, ServedModel
 from costframe.serve.seals import Seal
 from costframe.serve.service import LOCAL, Service
@@ -28,6 +30,7 @@ _SETTINGS = "COSTFRAME_SERVE"  # environment variable by which further processes
 _PROMETHEUS = "PROMETHEUS_MULTIPROC_DIR"
 _PATHS = ("key_file", "source")  # options that are files
 _ANY = ("0.0.0.0", "::")  # noqa: S104 - these are compared, not bound
+_GRACE = 10  # seconds that requests have to end when the service is to end
 
 
 @frozen
@@ -67,6 +70,18 @@ class ServiceSettings:
         return ServedModel.of(given.fitted, given.prices, Path(self.model).name)
 
 
+def _check_free(host: str, port: int) -> None:
+    """Refuse an address at which nobody can listen now."""
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the service does
+            probe.bind(place)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no name of a host"
+        raise ParameterError(f"--host {host} --port {port}: cannot listen there: {why}") from None
+
+
 def application() -> Any:
     """Return the application of the settings in the environment: what each process of uvicorn calls."""
     return make_app(ServiceSettings.of_environment().make_service())
@@ -84,7 +99,9 @@ def serve(
     **options: Any,
 ) -> None:
     """Serve a model until the process is ended."""
-    names = (*LOCAL, *hosts, *([] if host in _ANY else [host]))
+    check_hosts(hosts)
+    address = f"[{host}]" if ":" in host else host
+    names = (*LOCAL, *hosts, *([] if host in _ANY else [address]))
     if host in _ANY and not hosts:
         raise ParameterError(f"--host {host}: add --allow-host, the name by which requests call the service, or '*'")
     paths = {name: None if value is None else str(value) for name, value in options.items() if name in _PATHS}
@@ -97,9 +114,13 @@ def serve(
         make_server(settings.make_service()).run("stdio")
         return
     uvicorn = needed("uvicorn", "serve")
+    _check_free(host, port)
     service = settings.make_service()  # errors stop here, and not in each process
-    print_error(f"serving {printable(model)} at http://{host}:{port}/")
-    bound = {"host": host, "port": port, "access_log": False, "server_header": False, "log_level": "warning"}
+    print_error(f"serving {printable(model)} at http://{printable(address)}:{port}/")
+    bound = {
+        "host": host, "port": port, "access_log": False, "server_header": False, "log_level": "warning", "ws": "none",
+        "timeout_graceful_shutdown": _GRACE,
+    }  # fmt: skip
     if workers == 1:
         uvicorn.run(make_app(service), **bound)
         return

@@ -13,13 +13,13 @@ from costframe.core.errors import shown
 
 
 def parse_strictly(text: str | bytes) -> Any:
-    """Return what a JSON text holds.
+    """Return what a JSON text holds, given as bytes of UTF-8 or as letters.
 
     A `ValueError` says why it is refused: no JSON, a key that stands twice, NaN or infinity, a number beyond doubles,
-    or lists too deep.
+    lists too deep, or bytes that are no UTF-8.
     """
     try:
-        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse, parse_float=_finite)
+        return _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -40,6 +40,9 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"expected numbers that a double can hold, got {shown(text)}")
     return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse, parse_float=_finite)
 
 
 def as_json(value: Any, infinite: Mapping[float, str | None] = {math.inf: None, -math.inf: None}) -> Any:

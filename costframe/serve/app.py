@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import json
 import logging
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from costframe.core.errors import CostframeError, InquiryError, SourceError
+from costframe.serve.hosts import KnownHosts
+from costframe.serve.json_reply import JSON, reply
 from costframe.serve.meters import Meters
 from costframe.serve.openapi import openapi
 from costframe.serve.replies import describe_answer
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MOST_BYTES = 1 << 20  # of a request
+MOST_SECONDS = 20.0  # until all of a request is there
+T = TypeVar("T")
 _LOG = logging.getLogger("costframe.serve")
-_JSON = "application/json"
+_CLOSE = {"connection": "close"}  # the rest of the body is not read
 
 
 def make_app(service: Service) -> Starlette:
@@ -37,10 +41,11 @@ def make_app(service: Service) -> Starlette:
     meters = Meters()
 
     async def next_step(request: Request) -> Response:
-        return reply(service.step(await read_body(request)))
+        return reply(service.step(await _unless_it_ends(read_body(request))))
 
     async def predict(request: Request) -> Response:
-        return reply(await _predict(service, request.app.state, await read_body(request)))
+        body = await _unless_it_ends(read_body(request))
+        return reply(await _unless_it_ends(_predict(service, request.app.state, body)))
 
     async def health(_request: Request) -> Response:
         problem = service.models.problem
@@ -65,14 +70,15 @@ def make_app(service: Service) -> Starlette:
         Route("/", page), Route("/next", next_step, methods=["POST"]), Route("/predict", predict, methods=["POST"]),
         Route("/model", describe), Route("/health", health), Route("/metrics", metrics), Route("/openapi.json", schema),
     ]  # fmt: skip
-    hosts = [] if "*" in service.hosts else [Middleware(TrustedHostMiddleware, allowed_hosts=[*service.hosts])]
-    errors: Any = {CostframeError: _refuse, HTTPException: _refuse, Exception: _fail}
-    return Starlette(
+    errors: Any = dict.fromkeys((CostframeError, HTTPException, ClientDisconnect), _refuse) | {Exception: _fail}
+    app = Starlette(
         routes=routes,
-        middleware=[Middleware(meters.middleware), *hosts],
+        middleware=[Middleware(meters.middleware), Middleware(KnownHosts, names=service.hosts)],
         exception_handlers=errors,
         lifespan=lambda app: _open(service, meters, app),
     )
+    app.router.redirect_slashes = False  # an address has one form
+    return app
 
 
 @contextlib.asynccontextmanager
@@ -118,25 +124,39 @@ async def _predict(service: Service, state: Any, body: bytes) -> Any:
 
 async def read_body(request: Request) -> bytes:
     """Return the body of a request of JSON, of a size that is allowed."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
-        raise HTTPException(415, f"expected content-type {_JSON}")  # pages of other sites can send no such request
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise HTTPException(415, f"expected content-type {JSON}")  # pages of other sites can send no such request
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > MOST_BYTES:
+        raise _too_large()
     content = bytearray()
-    async for part in request.stream():
-        content += part
-        if len(content) > MOST_BYTES:
-            raise HTTPException(413, f"expected at most {MOST_BYTES:,} bytes")
+    try:
+        async with asyncio.timeout(MOST_SECONDS):
+            async for part in request.stream():
+                content += part
+                if len(content) > MOST_BYTES:
+                    raise _too_large()
+    except TimeoutError:
+        raise HTTPException(408, f"expected the whole body within {MOST_SECONDS:g} s", _CLOSE) from None
     return bytes(content)
 
 
-def reply(content: Any, status: int = 200) -> Response:
-    """Return a reply of JSON that nobody may keep, for it is about somebody."""
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    encoded = text.encode(errors="backslashreplace")  # lone surrogates, as JSON escapes them
-    return Response(encoded, status, {"cache-control": "no-store", "x-content-type-options": "nosniff"}, _JSON)
+async def _unless_it_ends(work: Coroutine[Any, Any, T]) -> T:
+    """Await the work of a request, which the server cancels when its time to end is over."""
+    try:
+        return await work
+    except asyncio.CancelledError:
+        raise HTTPException(503, "the service ends", _CLOSE) from None
+
+
+def _too_large() -> HTTPException:
+    return HTTPException(413, f"expected at most {MOST_BYTES:,} bytes", _CLOSE)
 
 
 async def _refuse(_request: Request, error: Exception) -> Response:
     """Reply to what the caller could have done better, or what a source did not do."""
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=400)  # nobody reads it
     if isinstance(error, HTTPException):
         response = reply({"error": error.detail}, error.status_code)
         response.headers.update(error.headers or {})

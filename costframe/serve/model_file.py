@@ -12,6 +12,7 @@ from typing import Any, Self
 from attrs import frozen
 
 from costframe.core.errors import InquiryError
+from costframe.core.prices.digest import prices_digest
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
@@ -44,6 +45,14 @@ class ServedModel:
     def predictor(self) -> Predictor:
         """The model itself, without labels' types and the decimal sign."""
         return self.fitted.predictor_
+
+    def goes_on_with(self, other: ServedModel) -> bool:
+        """Return whether the conversations of another one can go on with this one."""
+        try:
+            digests = [(model.predictor.digest, prices_digest(model.prices)) for model in (self, other)]
+        except InquiryError:  # a model without one, whose conversations cannot go on at all
+            return False
+        return digests[0] == digests[1]
 
 
 class ModelFile:
@@ -97,7 +106,9 @@ class ModelFile:
 
     def _read_again(self, stamp: tuple[int, int, int]) -> None:
         try:
-            self._models = [self._read(), *self._models[: KEPT - 1]]
+            model = self._read()
+            others = [other for other in self._models if not model.goes_on_with(other)]  # a file written anew
+            self._models = [model, *others[: KEPT - 1]]
             self.problem = None
         except Exception as error:  # noqa: BLE001 - whatever a file holds, the model that is there goes on
             _LOG.warning("the model file has changed, and cannot be read: %s", error)  # with its path, not for callers
