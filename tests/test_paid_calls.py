@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import time
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 
@@ -236,8 +237,13 @@ def test_a_cancelled_coroutine_is_paid_in_doubt():
     ("price", "words"),
     [
         (lambda _key, _output: 7, "max_price: 6, but the call for key .* cost 7"),
-        (lambda _key, _output: -1, "price for key .*: expected an amount of money >= 0, got -1"),
+        (lambda _key, _output: -1, "price for key .*: expected an amount of money from 0 to 1e300, got -1"),
         (lambda _key, _output: 1 / 0, "price: failed by ZeroDivisionError for key"),
+        (lambda _key, _output: 10**400, "price for key .*: expected an amount of money"),
+        (lambda _key, _output: Decimal("1e400"), "price for key .*: expected an amount of money"),
+        (lambda _key, _output: Decimal("1e999999999"), "price for key .*: expected an amount of money"),
+        (lambda _key, _output: Decimal("1e-999999999"), "price for key .*: expected an amount of money"),
+        (lambda _key, _output: Decimal("sNaN"), "price for key .*: expected an amount of money"),
     ],
 )
 def test_after_a_price_that_breaks_the_rules_nothing_more_is_called(price, words):
@@ -249,6 +255,21 @@ def test_after_a_price_that_breaks_the_rules_nothing_more_is_called(price, words
     assert errors
     with pytest.raises(TotalCostError, match=words):
         raise errors[0]
+
+
+@pytest.mark.parametrize("make", [lambda call: call, asynchronous], ids=["threads", "coroutines"])
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, StopIteration])
+def test_a_call_that_ends_by_an_interrupt_is_paid_and_holds_nothing(make, error, tmp_path):
+    def interrupted(_key):
+        raise error
+
+    call = PaidCall(make(interrupted), 2, total_cost=9, answers=tmp_path / "a", workers=1)
+    receipts = {}
+    with suppress(BaseException):
+        asyncio.run(call.fetch_paid({"k1": ("scan",)}, receipts))
+    assert (call.total.paid, call.total.left, receipts) == (2, 7, {"k1": 2})
+    asyncio.run(call.close())
+    assert PaidCall(make(interrupted), 2, total_cost=9, answers=tmp_path / "a").total.paid == 2
 
 
 def test_outputs_that_no_file_holds_are_used_and_nothing_more_is_called(tmp_path):

@@ -138,7 +138,7 @@ class PaidCall(PricedSource):
                 call.fail(error)
             call.abandon()
             raise
-        except Exception as error:
+        except BaseException as error:  # also an interrupt is paid
             call.fail(error)
             raise
         return output
@@ -148,7 +148,7 @@ class PaidCall(PricedSource):
         call.begin()
         try:
             output = self.function(call.key)
-        except Exception as error:
+        except BaseException as error:
             call.fail(error)
             raise
         return output if inspect.isawaitable(output) else call.end(output)

@@ -16,19 +16,27 @@ from attrs import define, field
 from costframe.core.errors import ParameterError, TotalCostError, shown
 from costframe.core.prices.exact_prices import exact
 
+_DIGITS = 330  # powers of ten of the smallest double
+_MOST = 10**300  # of one amount: sums of them are numbers that can be shown
+
 
 def as_money(name: str, value: Any) -> Fraction:
     """Return an amount of money exactly, a float as the decimal number that people write for it, or refuse it."""
     if not isinstance(value, bool):
         with suppress(ValueError, OverflowError):  # of numbers that are not finite
             money: Fraction | None = None
-            if isinstance(value, Decimal | numbers.Rational):
+            if isinstance(value, numbers.Rational) or (isinstance(value, Decimal) and _is_usual(value)):
                 money = Fraction(value)
             elif isinstance(value, numbers.Real):
                 money = exact(float(value))
-            if money is not None and money >= 0:
+            if money is not None and 0 <= money <= _MOST:
                 return money
-    raise ParameterError(f"{name}: expected an amount of money >= 0, got {shown(value)}")
+    raise ParameterError(f"{name}: expected an amount of money from 0 to 1e300, got {shown(value)}")
+
+
+def _is_usual(value: Decimal) -> bool:
+    """Return whether a decimal number is finite, and as large or small as doubles: exact powers of ten take memory."""
+    return value.is_finite() and (not value or abs(value.adjusted()) <= _DIGITS)
 
 
 class TotalCost:
