@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import subprocess
 import sys
 
 import pytest
@@ -62,6 +64,11 @@ def check(target, path):
             assert typed["asks"] == (await call(client, "start", known={"age": 0.5}))[0]["asks"]
             _, error = await call(client, "start", known={"age": "1,234"})
             assert "1,234 can be 1.234 or 1234" in error
+            for budget in (True, "5", "null", "nan", -1, [5], {"CHF": 5}, 10**400, ""):
+                _, error = await call(client, "start", budget=budget)
+                assert error.startswith("budget: expected a"), budget
+                assert "null is no limit" in error
+            assert (await call(client, "start", budget=None))[0]["asks"]
             _, error = await call(client, "start", max_cost=7)  # its name is budget
             assert "max_cost" in error
             _, error = await call(client, "start", unavailable=["mri"])
@@ -74,6 +81,34 @@ def test_the_tools_talk_in_the_process(path):
     from costframe.serve.agents import make_server
 
     check(make_server(serve_file(path)), path)
+
+
+def test_the_command_ends_with_its_input_and_takes_no_infinite_budget(path):
+    def line(number, method, **params):
+        return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+    who = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "me", "version": "1"}}
+    begun = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    asked = [line(n, "tools/call", name="start", arguments={"budget": n}) for n in (2, math.nan, math.inf)]
+    lines = [line(1, "initialize", **who), begun, asked[0], "no JSON", *asked[1:]]
+    code = "from costframe.__main__ import main; main()"
+    command = [sys.executable, "-c", code, "serve", str(path), "--mcp"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, **pipes) as process:  # noqa: S603 - our own command
+        for one in lines:
+            process.stdin.write(one + "\n")
+        process.stdin.flush()
+        replies = []
+        while len(replies) < 2:
+            told = json.loads(process.stdout.readline())
+            replies += [told] if "id" in told else []
+        process.stdin.close()
+        assert process.wait(60) == 0
+        assert "Traceback" not in process.stderr.read()
+        rest = process.stdout.read()
+    assert replies[1]["id"] == 2
+    assert not replies[1]["result"].get("isError")
+    assert '"asks"' not in rest
 
 
 def test_the_command_talks_on_standard_input_and_output(path):

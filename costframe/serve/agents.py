@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from costframe import __version__
-from costframe.core.checks import needed
+from costframe.core.checks import needed, resolve
 from costframe.core.errors import CostframeError
 from costframe.serve.service import Service
 
@@ -69,14 +69,35 @@ def make_server(service: Service) -> Any:
 
     functions: list[Callable[..., dict[str, Any]]] = [describe, start, answer, why]
     tools = [_make_tool(function) for function in functions]
-    return server_class("costframe", instructions=INSTRUCTIONS, version=__version__, tools=tools)
+    return server_class(
+        "costframe", instructions=INSTRUCTIONS, version=__version__, tools=tools,
+        log_level="WARNING",  # what is refused is the caller's to know, and about somebody
+    )  # fmt: skip
 
 
 def _make_tool(function: Callable[..., dict[str, Any]]) -> Any:
-    """Return the tool of a function, which refuses arguments that it does not know: another name is no budget."""
-    tool = needed("mcp.server.mcpserver.tools", "mcp").Tool.from_function(function)
+    """Return the tool of a function, which takes no arguments that it does not know: another name is no budget."""
+    tool = _strict_tool().from_function(function)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
     tool.parameters = arguments.model_json_schema(by_alias=True)
     return tool
+
+
+def _strict_tool() -> Any:
+    """Return the protocol's class of tools, whose budgets are numbers: it takes "null" for none, and true for 1."""
+    failure = needed("mcp.server.mcpserver.exceptions", "mcp").ToolError
+
+    class StrictTool(needed("mcp.server.mcpserver.tools", "mcp").Tool):  # type: ignore[misc]
+        """A tool whose budget, where it has one, is a number or null."""
+
+        async def run(self, arguments: dict[str, Any], *others: Any, **more: Any) -> Any:
+            """Run the tool, unless the budget is none."""
+            try:
+                resolve("budget", arguments.get("budget"), None)
+            except CostframeError as error:
+                raise failure(f"{error}; null is no limit") from None
+            return await super().run(arguments, *others, **more)
+
+    return StrictTool
