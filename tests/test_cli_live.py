@@ -107,6 +107,52 @@ def test_a_deadline_starts_when_all_is_ready_and_the_summary_names_it(run, folde
     assert "leaves" not in late.stderr
 
 
+PAID = """
+import pandas as pd
+from costframe.hooks import hookimpl
+from costframe.sources import PaidCall
+
+def make(price, failing=""):
+    rows = pd.read_csv("rows.csv").set_index("key").to_dict("index")
+
+    def fetch(key):
+        if key == failing:
+            raise ConnectionError
+        return rows[key]
+
+    return PaidCall(fetch, lambda key, output: price / (2 if key == "k0" else 1), max_price=price)
+
+@hookimpl
+def costframe_sources():
+    return {"paid": make}
+"""
+
+
+def test_the_bill_says_what_sources_were_really_paid(run, folder, installed):
+    installed("paid", PAID)
+    free = f"[sources.free]\n{ROWS}features = {[name for name in NAMES if name != 'scan']}\n"
+    text = f"{free}[sources.scan]\nkind = 'paid'\nprice = 0.1\nfeatures = ['scan']\non_failure = 'without'\n"
+    (folder / "sources.toml").write_text(text)
+    done = live(run, "--output", "out.csv", "--acquired")
+    assert done.exit_code == 0, done.output
+    out = pd.read_csv(folder / "out.csv")
+    scanned = out.acquired.fillna("").str.contains("scan")
+    due = np.where(scanned, np.where(out.key == "k0", 0.05, 0.1), 0.0)
+    np.testing.assert_array_equal(out.paid, due)
+    assert 0 < scanned.sum() < 40
+    total = round(due.sum(), 6)
+    assert f"  sources were really paid {total:g} {COSTS.unit}, {total / 40:.6g} per row\n" in done.output
+    failing = out.key[scanned].iloc[-1]
+    (folder / "sources.toml").write_text(f"{text}failing = '{failing}'\n".replace("'without'", "'raise'"))
+    failed = live(run, "--output", "out.csv", "--force")
+    assert failed.exit_code == 4
+    assert pd.read_csv(folder / "out.csv").paid.sum() == pytest.approx(total)  # the call that failed too
+    assert f"sources were really paid {total:g} " in failed.output
+    FRAME.assign(paid=1)[["key", "paid"]].to_csv(folder / "keys.csv", index=False)
+    (folder / "sources.toml").write_text(text.replace("[sources.scan]", "by = 'key'\n[sources.scan]\nby = 'key'"))
+    assert "--keys 'paid': the predictions have a column of this name" in live(run, "--output", "new.csv").stderr
+
+
 @pytest.mark.parametrize("keys", ["0007\n7\n", "k1\nk2\nx\n", "anna\nbob\nanna\n"])
 def test_a_file_of_keys_without_a_header_loses_no_key(run, folder, keys):
     (folder / "keys.csv").write_text(keys)

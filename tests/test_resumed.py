@@ -108,9 +108,7 @@ def test_a_row_that_went_without_something_goes_on_and_says_why_as_if_never_put_
             break
         gone = data.draw(st.sets(st.sampled_from(awake.needs)))
         came = {name: row[name] for name in awake.needs if name not in gone and data.draw(st.booleans())}
-        awake, asleep = (
-            inquiry.without(gone, came) if gone else supplied(inquiry, row) for inquiry in (awake, asleep)
-        )
+        awake, asleep = (inquiry.without(gone, came) if gone else supplied(inquiry, row) for inquiry in (awake, asleep))
         asleep = predictor.resume(asleep.to_json(), costs)
     expect_same_end(asleep.answer, awake.answer, "put away as text")
 

@@ -271,6 +271,30 @@ def test_rows_of_sources_are_predicted(fitted, path):
         assert "costframe_rows_total" in http.get("/metrics").text
 
 
+def test_the_bill_of_a_row_says_what_its_sources_were_paid(fitted, path):
+    from costframe.sources import Lookup, PaidCall, Policy, Sources
+
+    def fetch(key):
+        if key < 0:
+            raise ConnectionError("password 1234")
+        return dict.fromkeys(NAMES, 0.25)
+
+    call = PaidCall(fetch, lambda key, _: "0.7" if key == 9 else 0.7, max_price=1, total_cost=4)
+    policy = Policy(on_failure="raise", retries=1, backoff=0.0)
+    service = serve_file(path, open_sources=lambda: Sources({"all": Lookup(call, list(NAMES), policy=policy)}))
+    with client(service) as http:
+        told = post(http, "/predict", key=1)
+        end = cf.predict_one(fitted, dict.fromkeys(NAMES, 0.25))
+        assert (told["cost"], told["paid"]) == (end.cost, 0.7)  # later rounds find the answer at hand
+        lost = post(http, "/predict", key=-1, status=502)
+        assert lost["paid"] == 2.0  # both calls, at the most that they could cost
+        assert "1234" not in str(lost)
+        assert post(http, "/predict", key=2)["paid"] == 0.7
+        left = post(http, "/predict", key=3, status=503)
+        assert (left["paid"], left["cost"]) == (0.0, 0.0)
+        assert "may pay in all" in left["error"]
+
+
 def test_the_document_of_the_interface_names_features(http):
     document = http.get("/openapi.json").json()
     schema = document["components"]["schemas"]["Step"]["properties"]["values"]

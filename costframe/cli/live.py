@@ -20,7 +20,7 @@ from attrs import frozen
 from costframe.cli.exits import end_interrupted, print_error
 from costframe.cli.given_model import PricedModel
 from costframe.cli.kept_rows import KeptRows
-from costframe.cli.live_answers import record_of, tabulate_records
+from costframe.cli.live_answers import record_of, sum_paid, tabulate_records
 from costframe.cli.live_keys import Keys
 from costframe.core.errors import ParameterError, UnknownValuesWarning, format_count, printable, quote_names, shown
 from costframe.core.files import open_atomically
@@ -59,7 +59,8 @@ class LiveRun:
         self._check_files()
         with Sources.load(self.sources, self.model.prices) as sources:
             keys = Keys.read(self.keys, sources)
-            self._columns(keys, [])  # before anything is paid
+            is_paid = bool(sources.paid)  # whether any says what it is paid
+            self._columns(keys, [], names_paid=is_paid)  # before anything is paid
             ended_rows = KeptRows(self.unfinished, self._digest(keys))
             records = ended_rows.read(resume=resume, force=force)
             print_error(keys.note)
@@ -79,9 +80,9 @@ class LiveRun:
                     self.unfinished.unlink(missing_ok=True)
                 raise
             ended.add(SourcesSummary.of(sources))
-        self._write(keys, [records[i] for i in range(len(keys.rows))])
+        self._write(keys, [records[i] for i in range(len(keys.rows))], names_paid=is_paid)
         self.unfinished.unlink(missing_ok=True)
-        return self._close(list(records.values()), ended)
+        return self._close(list(records.values()), ended, names_paid=is_paid)
 
     def _check_files(self) -> None:
         """Refuse to write over what the run reads."""
@@ -94,10 +95,11 @@ class LiveRun:
             if path is not None and (other := taken.setdefault(path.resolve(), option)) is not option:
                 raise ParameterError(f"{option} {path}: expected another file than that of {other}")
 
-    def _columns(self, keys: Keys, records: list[dict[str, Any]]) -> dict[str, Any]:
+    def _columns(self, keys: Keys, records: list[dict[str, Any]], *, names_paid: bool) -> dict[str, Any]:
         """Return the columns of the output besides the keys; refuse keys whose columns have their names."""
         check_writable(keys.columns, self.output.suffix.lower())
-        columns = tabulate_records(self.model.fitted, records, names_acquired=self.names_acquired)
+        names = {"names_acquired": self.names_acquired, "names_paid": names_paid}
+        columns = tabulate_records(self.model.fitted, records, **names)
         if twice := [name for name in columns if name in keys.columns]:
             raise ParameterError(f"--keys {quote_names(twice)}: the predictions have a column of this name")
         return columns
@@ -144,16 +146,16 @@ class LiveRun:
         parts = [Path(self.model.path).read_bytes(), self.sources.read_bytes(), *texts]
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
-    def _write(self, keys: Keys, records: list[dict[str, Any]]) -> None:
-        columns = keys.columns | self._columns(keys, records)
+    def _write(self, keys: Keys, records: list[dict[str, Any]], *, names_paid: bool) -> None:
+        columns = keys.columns | self._columns(keys, records, names_paid=names_paid)
         with open_atomically(self.output) as sink, table_writer(sink, self.output.suffix.lower()) as write:
             write(columns)
 
-    def _close(self, records: list[dict[str, Any]], ended: SourcesSummary) -> int:
+    def _close(self, records: list[dict[str, Any]], ended: SourcesSummary, *, names_paid: bool) -> int:
         """Print what the run paid, and how it ended; return the exit status."""
         errors = [record["error"] for record in records if record["error"] is not None]
         degraded = sum("degraded" in record for record in records)
-        self._print_records(records, degraded, errors)
+        self._print_records(records, degraded, errors, names_paid=names_paid)
         without_keys = ended.without_keys
         for name in (name for name, has_no_row in without_keys.items() if has_no_row):
             print_error(f"{self.sources}: {shown(name)} has a row for none of the keys it was asked for")
@@ -168,12 +170,17 @@ class LiveRun:
             return UNANSWERED
         return DEGRADED if degraded else 0
 
-    def _print_records(self, records: list[dict[str, Any]], degraded: int, errors: list[str]) -> None:
-        """Print the mean cost of rows, and how many lacked values or ended late or without an answer."""
+    def _print_records(
+        self, records: list[dict[str, Any]], degraded: int, errors: list[str], *, names_paid: bool
+    ) -> None:
+        """Print the bill of rows, and how many lacked values or ended late or without an answer."""
         unit, count = printable(self.model.prices.unit), max(1, len(records))
         paid, vain = (sum(record[name] for record in records) for name in ("cost", "failed_cost"))
         verb = "costs" if len(records) == 1 else "cost"
         click.echo(f"{format_count(len(records), 'row')} {verb} {paid / count:,.6g} {unit} per row on average")
+        if names_paid:
+            together = sum_paid(records)
+            click.echo(f"  sources were really paid {together:,.6g} {unit}, {together / count:,.6g} per row")
         if vain:
             click.echo(f"  and {vain / count:,.6g} {unit} were asked for in vain")
         if degraded:

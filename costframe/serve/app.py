@@ -15,12 +15,12 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from costframe.core.errors import CostframeError, InquiryError, SourceError
+from costframe.core.errors import CostframeError, InquiryError, SourceError, TotalCostError
 from costframe.serve.hosts import KnownHosts
 from costframe.serve.json_reply import JSON, reply
 from costframe.serve.meters import Meters
 from costframe.serve.openapi import openapi
-from costframe.serve.replies import describe_answer
+from costframe.serve.replies import describe_answer, describe_bill
 from costframe.serve.requests import RowRequest
 from costframe.serve.service import Service
 from costframe.serve.values import as_known, as_row, row_source
@@ -45,7 +45,7 @@ def make_app(service: Service) -> Starlette:
 
     async def predict(request: Request) -> Response:
         body = await _unless_it_ends(read_body(request))
-        return reply(await _unless_it_ends(_predict(service, request.app.state, body)))
+        return await _unless_it_ends(_predict(service, request.app.state, body))
 
     async def health(_request: Request) -> Response:
         problem = service.models.problem
@@ -94,8 +94,8 @@ async def _open(service: Service, meters: Meters, app: Starlette) -> AsyncIterat
         yield
 
 
-async def _predict(service: Service, state: Any, body: bytes) -> Any:
-    """Predict one row, of its values or of the sources; return its answer."""
+async def _predict(service: Service, state: Any, body: bytes) -> Response:
+    """Predict one row, of its values or of the sources; reply its answer."""
     asked, model = RowRequest.read(body), service.models.model
     terms = asked.terms | {"known": as_known(asked.terms.get("known", ()), model.predictor)}
     if asked.values is not None:
@@ -103,7 +103,7 @@ async def _predict(service: Service, state: Any, body: bytes) -> Any:
             raise InquiryError("deadline: goes with 'key', for values at hand take no time")
         row = row_source(as_row(asked.values, model.predictor))
         end = predict_one(model.fitted, row, model.prices, **terms)
-        return describe_answer(model.fitted, end)
+        return reply(describe_answer(model.fitted, end))
     if state.sources is None:
         raise InquiryError("key: this service has no sources; give 'values'")
     if state.in_flight >= service.in_flight:
@@ -118,8 +118,8 @@ async def _predict(service: Service, state: Any, body: bytes) -> Any:
     finally:
         state.in_flight -= 1
     if end.failures and not end.acquired:
-        raise HTTPException(503, "no source gave anything about this row", {"retry-after": "1"})
-    return describe_answer(model.fitted, end)
+        return reply({"error": "no source gave anything about this row"} | describe_bill(end), 503)
+    return reply(describe_answer(model.fitted, end))
 
 
 async def read_body(request: Request) -> bytes:
@@ -163,7 +163,10 @@ async def _refuse(_request: Request, error: Exception) -> Response:
         return response
     if isinstance(error, SourceError):
         _LOG.warning("a row ended without an answer: %s", error)
-        return reply({"error": "a source gave no value, and the row cannot do without it"}, 502)
+        status, what = 502, "a source gave no value, and the row cannot do without it"
+        if isinstance(error, TotalCostError):
+            status, what = 503, "the next call of a source could pass what the service may pay in all"
+        return reply({"error": what} | describe_bill(error), status)
     return reply({"error": str(error)}, 400)
 
 

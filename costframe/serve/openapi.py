@@ -48,9 +48,14 @@ def _schemas(model: Mapping[str, Any], *, has_sources: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"values": values, "unavailable": _NAMES}
     if has_sources:
         row |= {"key": {"description": "of the row in the sources"}, "deadline": {"type": "number"}}
+    bill = {
+        "cost": {**_NUMBER, "description": "by the price list"},
+        "failed_cost": {**_NUMBER, "description": "of what was asked for in vain"},
+        "paid": {**_NUMBER, "description": "what sources were really paid, where any says so"},
+    }
     answer = {
         "label": {}, "probabilities": {"type": "array", "items": _object({"label": {}, "probability": _NUMBER})},
-        "value": {}, "cost": _NUMBER, "acquired": _NAMES, "rounds": {"type": "integer"}, "reason": _TEXT,
+        "value": {}, "acquired": _NAMES, "rounds": {"type": "integer"}, "reason": _TEXT, "failures": _NAMES, **bill,
     }  # fmt: skip
     ask = {
         "name": _TEXT,
@@ -80,7 +85,7 @@ def _schemas(model: Mapping[str, Any], *, has_sources: bool) -> dict[str, Any]:
         "Model": _object(described),
         "Health": _object({"status": {"enum": ["ok", "degraded"]}, "model": _TEXT, "problem": _TEXT}),
         "Document": {"type": "object"},
-        "Error": _object({"error": _TEXT}),
+        "Error": _object({"error": _TEXT} | bill),
     }
 
 

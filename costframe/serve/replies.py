@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from costframe.core.errors import CostframeError, ParameterError
+from costframe.core.errors import CostframeError, ParameterError, SourceError
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.prediction import Prediction
 from costframe.core.predictors.predictor import Predictor
@@ -88,9 +88,14 @@ def describe_step(fitted: FittedEstimator, talk: Conversation, state: str | None
 
 def describe_answer(fitted: FittedEstimator, end: Prediction) -> dict[str, Any]:
     """Return an answer with its bill."""
-    told = describe_value(fitted, end) | {"cost": end.cost, "acquired": list(end.acquired), "rounds": end.rounds}
-    lost = {"failed_cost": end.failed_cost, "failures": list(end.failures)} if end.failures else {}
-    return told | {"reason": end.reason} | lost
+    told = describe_value(fitted, end) | describe_bill(end) | {"acquired": list(end.acquired), "rounds": end.rounds}
+    return told | {"reason": end.reason} | ({"failures": list(end.failures)} if end.failures else {})
+
+
+def describe_bill(end: Prediction | SourceError) -> dict[str, float]:
+    """Return what a row cost, with what was asked in vain and what sources were really paid, where there is any."""
+    lost = {"failed_cost": end.failed_cost} if end.failures else {}
+    return {"cost": end.cost} | lost | ({} if end.paid is None else {"paid": end.paid})
 
 
 def describe_value(fitted: FittedEstimator, end: Prediction) -> dict[str, Any]:
