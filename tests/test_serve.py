@@ -297,8 +297,21 @@ def test_the_bill_of_a_row_says_what_its_sources_were_paid(fitted, path):
 
 def test_the_document_of_the_interface_names_features(http):
     document = http.get("/openapi.json").json()
-    schema = document["components"]["schemas"]["Step"]["properties"]["values"]
-    assert schema["properties"].keys() <= set(NAMES)
+    step = document["components"]["schemas"]["Step"]["properties"]
+    assert step["values"]["properties"].keys() <= set(NAMES)
+    takes = http.get("/model").json()["takes"]
+    for term in ("max_cost", "tradeoff"):
+        assert (term in step) == (term in takes)
+        assert term in takes or "only a plan" in post(http, "/next", status=400, **{term: 0.0})["error"]
+    names = step["unavailable"]["items"]["enum"]
+    assert "blood" in names
+    for term in ("state", "values", "unavailable", "known", "include", *{"max_cost", "tradeoff"}.intersection(takes)):
+        assert "null" in (step[term].get("type") or [kind["type"] for kind in step[term]["anyOf"]])
+        assert post(http, "/next", **{term: None})["asks"]
+    for name in names:
+        assert post(http, "/next", unavailable=[name])
+        assert post(http, "/next", known=[name])
+        assert post(http, "/next", known={name: None})
     paths = set(document["paths"])
     assert {"/next", "/predict", "/health", "/metrics"} <= paths
     for name in set(json.dumps(document).split('"#/components/schemas/')[1:]):

@@ -36,18 +36,26 @@ def openapi(model: Mapping[str, Any], *, has_sources: bool) -> dict[str, Any]:
 
 
 def _schemas(model: Mapping[str, Any], *, has_sources: bool) -> dict[str, Any]:
-    values = _object({feature["name"]: _value(feature) for feature in model["features"]}, closed=True)
-    terms = {"max_cost": {"type": "number", "minimum": 0}, "tradeoff": {"type": "number", "minimum": 0}}
-    known = {"known": {"anyOf": [{**_NAMES}, {"type": "object"}]}}
+    by_name = {feature["name"]: _value(feature) for feature in model["features"]}
+    values = _or_null(_object(by_name, closed=True))
+    paid_before = _object(by_name | {name: {"type": "null"} for name in model["resources"]}, closed=True)
+    known = {"type": "array", "items": {"enum": [*paid_before["properties"]]}}
+    terms: dict[str, Any] = {
+        "unavailable": _or_null(known),
+        "known": {"anyOf": [known, paid_before, {"type": "null"}]},
+    }
+    terms |= {
+        name: _or_null({"type": "number", "minimum": 0}) for name in ("max_cost", "tradeoff") if name in model["takes"]
+    }
     step = {
         "state": {"type": ["string", "null"], "description": "of the reply before; null begins"},
         "values": values,
-        "unavailable": _NAMES,
-        "include": {"type": "array", "items": {"enum": list(INCLUDED)}, "default": ["why"]},
+        "include": _or_null({"type": "array", "items": {"enum": list(INCLUDED)}, "default": ["why"]}),
     }
-    row: dict[str, Any] = {"values": values, "unavailable": _NAMES}
+    row: dict[str, Any] = {"values": values}
     if has_sources:
-        row |= {"key": {"description": "of the row in the sources"}, "deadline": {"type": "number"}}
+        deadline = _or_null({"type": "number", "exclusiveMinimum": 0, "description": "seconds, with a key"})
+        row |= {"key": {"description": "of the row in the sources"}, "deadline": deadline}
     bill = {
         "cost": {**_NUMBER, "description": "by the price list"},
         "failed_cost": {**_NUMBER, "description": "of what was asked for in vain"},
@@ -69,18 +77,14 @@ def _schemas(model: Mapping[str, Any], *, has_sources: bool) -> dict[str, Any]:
         "so_far": {"type": ["object", "null"]}, "changes": {"type": "object"},
         "answer": {"anyOf": [{"$ref": "#/components/schemas/Answer"}, {"type": "null"}]},
     }  # fmt: skip
-    described: dict[str, Any] = {
-        "name": _TEXT,
-        "kind": _TEXT,
-        "unit": _TEXT,
-        "classes": {},
-        "features": {"type": "array"},
-    }
-    described |= {"takes": _NAMES}
+    described = {
+        "name": _TEXT, "kind": _TEXT, "unit": _TEXT, "classes": {}, "features": {"type": "array"}, "takes": _NAMES,
+        "resources": _NAMES, "facts": {"type": "array"},
+    }  # fmt: skip
     return {
-        "Step": _object(step | terms | known, closed=True),
+        "Step": _object(step | terms, closed=True),
         "Next": _object(following),
-        "RowRequest": _object(row | terms | known, closed=True),
+        "RowRequest": _object(row | terms, closed=True),
         "Answer": _object(answer),
         "Model": _object(described),
         "Health": _object({"status": {"enum": ["ok", "degraded"]}, "model": _TEXT, "problem": _TEXT}),
@@ -95,8 +99,12 @@ def _value(feature: Mapping[str, Any]) -> dict[str, Any]:
     if feature["kind"] == "any":
         return price
     # a number may be a text, as people type it
-    kind: dict[str, Any] = {"type": [*(["number"] if feature["kind"] == "number" else []), "string", "null"]}
+    kind: dict[str, Any] = {"type": [*(["number", "boolean"] if feature["kind"] == "number" else []), "string", "null"]}
     return kind | price | ({"examples": feature["labels"][:5]} if "labels" in feature else {})
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return schema | {"type": [schema["type"], "null"]}
 
 
 def _object(properties: dict[str, Any], *, closed: bool = False) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from costframe.serve.conversation import Conversation
 _LIMITS: dict[str, Callable[[Predictor], Any]] = {
     "max_cost": lambda _: 0.0,
     "unavailable": lambda predictor: predictor.feature_names[:1],
+    "tradeoff": lambda _: 0.0,
 }
 INCLUDED = ("why", "so_far", "changes")  # what a step tells where asked
 
@@ -36,6 +37,7 @@ def describe_model(fitted: FittedEstimator, prices: CostModel, name: str, facts:
         "kind": fitted.kind,
         "unit": prices.unit,
         "classes": None if predictor.classes is None else [as_json(label) for label in predictor.classes.tolist()],
+        "resources": [*prices.resource_names],
         "features": [describe_feature(fitted, prices, feature) for feature in predictor.label_features(prices)],
         "facts": [{"name": label, "text": text} for label, text in facts],
         "takes": [name for name, asked in _LIMITS.items() if _takes(predictor, prices, name, asked)],

@@ -70,7 +70,7 @@ class RowRequest:
         if (key is None) == (values is None):
             raise InquiryError("expected either 'key', of a row in the sources, or 'values' of all features")
         parts = key.values() if isinstance(key, dict) else [key]
-        if not all(part is None or isinstance(part, str | int) for part in parts):
+        if not all(part is None or (isinstance(part, str | int) and not isinstance(part, bool)) for part in parts):
             raise InquiryError(f"key: expected a text or a number, or an object of these, got {shown(key)}")
         terms = _read_terms({name: content[name] for name in ("deadline", *_TERMS) if content.get(name) is not None})
         unavailable = _names(content, "unavailable")

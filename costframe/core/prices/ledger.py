@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from fractions import Fraction
+from typing import Any
 
 from costframe.core.prices.basket import price_exactly, price_round
 from costframe.core.prices.exact_prices import rounded_up
 from costframe.core.prices.price_arrays import ZERO, PriceArrays
 
 _NOTHING: frozenset[int] = frozenset()
-_MOST_TOTALS = 256  # that are kept
+_MOST_KEPT = 1024  # totals, and quotes
 
 
 class Ledger:
     """Prices for a row, and what it had paid for before: columns and resources."""
 
-    __slots__ = ("_exact", "_needs", "_prices", "_totals", "features", "resources")
+    __slots__ = ("_exact", "_needs", "_prices", "_quotes", "_totals", "features", "resources")
 
     def __init__(self, prices: PriceArrays, known: Iterable[str] = ()) -> None:
         self._prices, self._exact, self._needs = prices, prices.exact(), prices.direct_needs
         self.features, self.resources = _NOTHING, _NOTHING
-        self._totals: dict[tuple[int, ...], tuple[int, float]] = {}  # as rows buy the same again: in units, in money
+        # rows buy the same again
+        self._totals: dict[tuple[int, ...], tuple[int, float]] = {}  # in units, in money
+        self._quotes: dict[tuple[tuple[int, ...], ...], float] = {}
         if known:
             features, resources = prices.locate(known, "known")
             paid = self._needs.of_features(features)
@@ -43,6 +46,13 @@ class Ledger:
 
         Features that `came` are bought too, in the same round.
         """
+        key = tuple(features), tuple(bought), tuple(came)
+        if (price := self._quotes.get(key)) is None:
+            price = self._quote(*key)
+            _keep(self._quotes, key, price)
+        return price
+
+    def _quote(self, features: tuple[int, ...], bought: tuple[int, ...], came: tuple[int, ...]) -> float:
         fresh, paid = sorted(set(features) - self.features - {*bought, *came}), self.resources_paid(bought)
         bought_now = sorted(set(came) - self.features)
         again = price_round(self._exact, self._prices, [*bought_now, *fresh], paid)
@@ -71,10 +81,14 @@ class Ledger:
         if (total := self._totals.get(key)) is None:
             units = price_exactly(self._exact, self._needs, bought, self.resources)
             total = units, self._exact.money(units)
-            if len(self._totals) == _MOST_TOTALS:
-                self._totals.clear()
-            self._totals[key] = total
+            _keep(self._totals, key, total)
         units, money = total
         if not evaluated:
             return money
         return rounded_up(*(evaluated + Fraction(units, self._exact.per_unit)).as_integer_ratio())
+
+
+def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    kept[key] = value
