@@ -47,16 +47,16 @@ def model(algorithm="cegb", **settings):
     return cf.estimator(algorithm, costs=cf.CostModel.of(PRICES), **settings).fit(frame, y)
 
 
-def serve_file(path, **settings):
+def serve_file(path, spare=None, **settings):
     """Return a service of the model in a file."""
     from costframe.serve.service import Service
 
-    def read():
+    def read(path):
         fitted = load_fitted(path)
         prices = fitted.costs_ or cf.CostModel.uniform(fitted.predictor_.feature_names)
         return ServedModel.of(fitted, prices, path.name)
 
-    return Service(ModelFile(path, read), **settings)
+    return Service(ModelFile(path, read, spare), **settings)
 
 
 def client(service, **more):

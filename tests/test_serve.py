@@ -435,6 +435,21 @@ def test_health_tells_of_a_file_that_is_gone_or_broken_and_not_where_it_is(path,
     assert str(path) in caplog.text
 
 
+def test_a_process_that_starts_beside_a_broken_file_serves_what_the_others_serve(path, tmp_path, caplog):
+    spare = tmp_path / "spare.model"
+    with pytest.raises(cf.errors.CostframeError):
+        serve_file(tmp_path / "nothing", spare)
+    state = serve_file(path, spare).step(b"{}")["state"]
+    for content in (b"no model", path.read_bytes()[:1000], None):
+        path.unlink() if content is None else path.write_bytes(content)
+        later = serve_file(path, spare)
+        assert later.models.problem
+        assert later.step(json.dumps({"state": state}).encode())["asks"]
+    assert {entry.name for entry in tmp_path.iterdir()} == {"spare.model"}
+    assert str(path) in caplog.text
+    assert "spare" not in caplog.text
+
+
 def test_a_conversation_goes_on_at_the_prices_that_it_began_with(tmp_path):
     fitted, path = model("planner"), tmp_path / "my.model"
     cf.save(fitted, path)

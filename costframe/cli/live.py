@@ -179,8 +179,8 @@ class LiveRun:
         verb = "costs" if len(records) == 1 else "cost"
         click.echo(f"{format_count(len(records), 'row')} {verb} {paid / count:,.6g} {unit} per row on average")
         if names_paid:
-            together = sum_paid(records)
-            click.echo(f"  sources were really paid {together:,.6g} {unit}, {together / count:,.6g} per row")
+            really = sum_paid(records)
+            click.echo(f"  sources were really paid {really:,.6g} {unit}, {really / count:,.6g} per row")
         if vain:
             click.echo(f"  and {vain / count:,.6g} {unit} were asked for in vain")
         if degraded:

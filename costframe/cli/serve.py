@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import click
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
 from costframe.cli.exits import print_error
 from costframe.cli.given_model import open_model
@@ -45,6 +45,7 @@ class ServiceSettings:
     deadline: float | None
     in_flight: int
     hosts: tuple[str, ...]
+    spare: str | None = None  # copy of the model that the processes share
 
     @classmethod
     def of_environment(cls) -> Self:
@@ -53,7 +54,7 @@ class ServiceSettings:
 
     def make_service(self) -> Service:
         """Read the model, the key and the file of sources."""
-        models = ModelFile(Path(self.model), self._read)
+        models = ModelFile(Path(self.model), self._read, None if self.spare is None else Path(self.spare))
         open_sources = None if self.source is None else partial(self._open_sources, models)
         if open_sources is not None:
             open_sources()  # refuse a wrong file before anybody waits
@@ -65,8 +66,8 @@ class ServiceSettings:
         watch = trace_rounds() if find_spec("opentelemetry") else None
         return Sources.load(str(self.source), models.model.prices, watch=watch)
 
-    def _read(self) -> ServedModel:
-        given = open_model(self.model, self.costs, uniform=True).ended_by(self.until)
+    def _read(self, path: Path) -> ServedModel:
+        given = open_model(str(path), self.costs, uniform=True).ended_by(self.until)
         return ServedModel.of(given.fitted, given.prices, Path(self.model).name)
 
 
@@ -124,7 +125,8 @@ def serve(
     if workers == 1:
         uvicorn.run(make_app(service), **bound)
         return
-    os.environ[_SETTINGS] = json.dumps(asdict(settings))
     with tempfile.TemporaryDirectory() as folder:
+        spare = Path(folder, "model").with_suffix(Path(model).suffix)
+        os.environ[_SETTINGS] = json.dumps(asdict(evolve(settings, spare=str(spare))))
         os.environ.setdefault(_PROMETHEUS, folder)
         uvicorn.run("costframe.cli.serve:application", factory=True, workers=workers, **bound)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -11,11 +12,11 @@ from typing import Any, Self
 
 from attrs import frozen
 
-from costframe.core.errors import InquiryError
-from costframe.core.prices.digest import prices_digest
+from costframe.core.errors import CostframeError, InquiryError, ParameterError
 from costframe.core.predictors.fitted import FittedEstimator
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.digest import prices_digest
 from costframe.report.model_facts import list_model_facts
 from costframe.serve.conversation import Conversation
 from costframe.serve.page import render_page
@@ -62,20 +63,29 @@ class ModelFile:
     ----------
     path : path
     read : callable
-        ``read() -> ServedModel``, of what the file holds now.
+        ``read(path) -> ServedModel``, of what a file holds now.
+    spare : path, optional
+        Of a copy of the newest model that could be read, which all processes of a service share: one that starts when
+        the file cannot be read begins with the copy.
 
     Raises
     ------
     CostframeError
-        If the file holds no model. Later, the model that was there goes on, and `problem` says why.
+        If no file holds a model. Later, the model that was there goes on, and `problem` says why.
     """
 
-    def __init__(self, path: Path, read: Callable[[], ServedModel]) -> None:
-        self._path, self._read = path, read
+    def __init__(self, path: Path, read: Callable[[Path], ServedModel], spare: Path | None = None) -> None:
+        self._path, self._read, self._spare = path, read, spare
         self._stamp, self._looked = self._stamp_now(), time.monotonic()
-        self._models = [read()]
         self._reading = threading.Lock()
         self.problem: str | None = None
+        try:
+            self._models = [self._read_file()]
+        except CostframeError as error:
+            if spare is None or not spare.exists():
+                raise
+            self._note_unreadable(error)
+            self._models = [read(spare)]
 
     @property
     def model(self) -> ServedModel:
@@ -106,16 +116,37 @@ class ModelFile:
 
     def _read_again(self, stamp: tuple[int, int, int]) -> None:
         try:
-            model = self._read()
+            model = self._read_file()
             others = [other for other in self._models if not model.goes_on_with(other)]  # a file written anew
             self._models = [model, *others[: KEPT - 1]]
             self.problem = None
         except Exception as error:  # noqa: BLE001 - whatever a file holds, the model that is there goes on
-            _LOG.warning("the model file has changed, and cannot be read: %s", error)  # with its path, not for callers
-            self.problem = "the model file has changed, and cannot be read; the log of the service tells more"
+            self._note_unreadable(error)
         finally:
             self._stamp = stamp
             self._reading.release()
+
+    def _read_file(self) -> ServedModel:
+        """Read the model in the file, and copy it for processes to come."""
+        if self._spare is None:
+            return self._read(self._path)
+        copied = self._spare.with_stem(f"{self._spare.stem}-{os.getpid()}")
+        try:
+            copied.write_bytes(self._path.read_bytes())
+        except OSError:  # it is gone, or the disk is full
+            return self._read(self._path)
+        try:
+            model = self._read(copied)
+            copied.replace(self._spare)
+        except CostframeError as error:
+            raise ParameterError(str(error).replace(str(copied), str(self._path))) from None
+        finally:
+            copied.unlink(missing_ok=True)
+        return model
+
+    def _note_unreadable(self, error: Exception) -> None:
+        _LOG.warning("the model file has changed, and cannot be read: %s", error)  # with its path, not for callers
+        self.problem = "the model file has changed, and cannot be read; the log of the service tells more"
 
     def _stamp_now(self) -> tuple[int, int, int] | None:
         """Return what changes with the file: its number, time and size; None where it is not there."""
