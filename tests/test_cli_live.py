@@ -340,7 +340,7 @@ def test_kept_rows_are_json_also_of_values_that_it_does_not_have(run, folder, mo
     (folder / "keys.csv").write_text("key\nk1\nk2\nk3\nk4\n")
     (folder / "sources.toml").write_text(f"[sources.all]\n{ROWS}features = ['a', 'b']\n")
 
-    def fail(*_):
+    def fail(*_, **_more):
         raise DataError("the disk is full")
 
     with monkeypatch.context() as patch:
