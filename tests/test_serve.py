@@ -148,8 +148,9 @@ def test_labels_that_stand_for_others_are_not_listed(tmp_path):
         assert feature["labels"] == list(labels[:-1])
 
 
-def test_a_model_tells_the_limits_that_it_takes(http):
-    assert http.get("/model").json()["takes"] == ["max_cost", "unavailable"]
+def test_a_model_tells_the_limits_that_it_takes(fitted, http):
+    of_plans = ["tradeoff"] if fitted.predictor_.card.plans else []
+    assert http.get("/model").json()["takes"] == ["max_cost", "unavailable", *of_plans]
     told = describe_model(cf.certain(model("cegb"), "class"), cf.CostModel.of(PRICES), "a", ())
     assert told["takes"] == []
 
