@@ -55,7 +55,7 @@ def adopt(name, **settings):
 def wait_for(browser, condition):
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser, 30).until(lambda one: one.execute_script(f"return {condition}"))
+    WebDriverWait(browser, 300).until(lambda one: one.execute_script(f"return {condition}"))
 
 
 def open_page(browser, tmp_path, fitted, costs, title="a model"):
@@ -130,14 +130,11 @@ def test_500_rows_are_answered_to_the_bit(browser, tmp_path, kind):
     check_answers(browser, fitted, costs, draw_cases(NAMES, labelled_rows(kind, 500, 3), seed=4))
 
 
-def test_a_first_question_of_100_trees_takes_less_than_half_a_second(browser, tmp_path):
-    fitted, costs = KINDS["trees"]()
-    path, took = open_page(browser, tmp_path, fitted, costs), []
-    for _ in range(3):  # others may use the machine
-        browser.get(path.as_uri())
-        wait_for(browser, "performance.getEntriesByName('asked').length")
-        took.append(browser.execute_script("return performance.getEntriesByName('asked')[0].startTime"))
-    assert min(took) < 500
+def test_a_page_marks_when_it_asks_first(browser, tmp_path):
+    """As `benchmarks/pages.py` reads."""
+    path = open_page(browser, tmp_path, *KINDS["trees"]())
+    browser.get(path.as_uri())
+    wait_for(browser, "performance.getEntriesByName('asked').length === 1")
 
 
 TYPED = "00112345.,,' +-\u2212eE()x\u00a0"
