@@ -246,8 +246,10 @@ class PlannedPredictor(Predictor):
 
     def rest(self, terms: Terms) -> RestOfPlan:
         """Return the stops that rows go through: its own, and stand-ins of those that need what is unavailable."""
+        if self.spare is None or not terms.barred:  # as of most rows
+            return self._whole
         barred = as_set(terms.barred)
-        if self.spare is None or not any(wanted & barred for wanted in self.layout.sets):
+        if not any(wanted & barred for wanted in self.layout.sets):
             return self._whole
         return self._rest(barred)
 

@@ -56,6 +56,7 @@ class PlannedWay:
 
     def __init__(self, rest: RestOfPlan, terms: PlanTerms) -> None:
         self.rest, self.plan, self.terms = rest, rest.layout, terms
+        self.own, self.stands_in = rest.own.tolist(), rest.stands_in.tolist()
         plan = rest.layout
         self.n_place, self.width = Place.KNOWN + word_count(plan.shape[0]), sum(plan.shape)  # words of a row's parts
         self.begun: PlannedState | None = None  # of rows without known values, once there is one
@@ -136,7 +137,7 @@ class PlannedWalker:
         d, k = way.plan.shape
         scores = np.frombuffer(state.row, np.float64, k, 8 * (way.n_place + d))
         value = way.plan.stops[state.stop].answer.predictions(scores[None])[0]
-        return (float(value[0]) if len(value) == 1 else value), int(way.rest.own[state.stop])
+        return (float(value[0]) if len(value) == 1 else value), way.own[state.stop]
 
     place = None  # predictions tell the class
 
@@ -148,7 +149,7 @@ class PlannedWalker:
     @property
     def reason(self) -> str:
         """Why the row ended; see `Prediction`."""
-        return REASONS[UNAVAILABLE if self.way.rest.stands_in[self.state.stop] else self.state.why]
+        return REASONS[UNAVAILABLE if self.way.stands_in[self.state.stop] else self.state.why]
 
 
 def _carry(way: PlannedWay, row: bytes, paid: int, have: int, supplied: bytes | None) -> PlannedState:

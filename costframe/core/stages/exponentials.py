@@ -60,11 +60,12 @@ def _power_of_two(exponent: F8) -> F8:
 
 def exponential(value: float) -> float:
     """Return exp(x) of one number, as `exponentials` does."""
-    if value != value:  # noqa: PLR0124 - NaN
-        return value
-    x = min(max(value, _LEAST), _MOST)
-    twos = math.floor(x * _PER_LOG2 + 0.5)
-    high, low = x - twos * _LOG2_HIGH, twos * _LOG2_LOW
+    if not _LEAST <= value <= _MOST:
+        if value != value:  # noqa: PLR0124 - NaN
+            return value
+        value = _LEAST if value < _LEAST else _MOST
+    twos = math.floor(value * _PER_LOG2 + 0.5)
+    high, low = value - twos * _LOG2_HIGH, twos * _LOG2_LOW
     r = high - low
     rest = (high - r) - low
     series = ((((((C13 * r + C12) * r + C11) * r + C10) * r + C9) * r + C8) * r + C7) * r + C6

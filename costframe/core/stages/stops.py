@@ -187,7 +187,8 @@ class StopPrices:
 
     def after(self, paid: int, stop: int) -> int:
         """Return what a row has paid for once it went on to a stop: items, and above these units for rounds."""
-        return (paid | self.bundles[stop]) + (self.rounds_to(paid)[stop] << self.prices.n_items)
+        items = paid | self.bundles[stop]
+        return items + (self.rounds_to(paid)[stop] << self.prices.n_items) if self.prices.has_rounds else items
 
     def _total(self, paid: int) -> float:
         """Return the price of items, and of further rounds, for one row; see `after`."""
