@@ -1,26 +1,17 @@
 // One row on its way through a stage tree under limits: a cap on what it pays, and unavailable features. Learners
 // follow one another. A learner goes on as long as its next feature is available, and the row can pay for it and for the
 // learner; else the row gives the learner up and begins the next one. Prices are whole numbers of W words.
+//
+// Where further rounds to a resource cost something, what a row asks for is what it pays, round by round: it asks for
+// all that it certainly needs together, as far as it can pay for that, and features are bought when it asks for them.
 #pragma once
 
+#include <ranges>
+
 #include "ahead.h"
-#include "needs.h"
+#include "one_round.h"
 
 namespace costframe {
-
-enum Resource : u8 { unpaid, paid, pending };  // a pending one is in a sum that may stay unpaid
-
-// Prices of a model's steps in one unit; see `Bill` in Python.
-struct Bill {
-    Matrix<const u64> cost;   // (U, W)
-    Matrix<const u64> split;  // (U, W)
-    Vector<const double> comparisons;  // (U,): `split` in units of comparisons
-    Needs needs;
-    Matrix<const u64> resource_cost;  // (R, W)
-    Vector<const u64> reuse;          // (W,)
-    Matrix<const u64> own;   // (L, W): of evaluating the learner
-    Matrix<const u64> most;  // (L, W): of that, and the most that its comparisons and further uses of features cost
-};
 
 // What learners are expected to give that a row gives up, where trees have it at their nodes; and what the final scores
 // of rows are expected to be that gave some up, see `Fallbacks` in Python. All is empty if nothing is known.
@@ -34,24 +25,6 @@ struct Expected {
     bool is_known() const { return !knots.empty(); }
 };
 
-// Add whole numbers of as many words, the lowest first.
-inline void add(Vector<u64> total, Vector<const u64> more) {
-    u64 carry = 0;
-    for (std::size_t w = 0; w < total.size(); ++w) {
-        const u64 sum = total[w] + carry;
-        carry = sum < carry;
-        total[w] = sum + more[w];
-        carry += total[w] < sum;
-    }
-}
-
-inline bool exceeds(Vector<const u64> one, Vector<const u64> other) {
-    for (std::size_t w = one.size(); w-- > 0;) {
-        if (one[w] != other[w]) return one[w] > other[w];
-    }
-    return false;
-}
-
 class CappedRow {
    public:
     CappedRow(const Model& model, const Expected& expected, const Bill& bill, u64* state)
@@ -60,14 +33,15 @@ class CappedRow {
           gave_up_(row.own_marks), paid_(gave_up_ + model.n_learners),
           spent_(reinterpret_cast<u64*>(row.own_places), bill.reuse.size()),
           limit_(limit(), spent_.size()), due_(spent_.size()), sum_(spent_.size()),
-          found_(bill.needs.resources()) {}
+          found_(bill.needs.resources()), trip_(bill) {}
 
     // Go on as `PlainRow` does.
     i64 advance(const double* supplied) {
         row.supply(supplied);
         const i64 waits = run();
         if (waits == 0) expect_final();
-        return waits > 0 ? find_needs() : waits;
+        if (waits <= 0) return waits;
+        return bill_.prices_rounds() ? find_round() : find_needs();
     }
 
     // What the row may spend in all, in words.
@@ -186,6 +160,7 @@ class CappedRow {
         const auto reads = model_.reads_of(use);
         std::ranges::copy(spent_, due_.begin());
         bool barred = false;
+        trip_.withdraw(0);
         for (i64 u : reads) {
             add_price(u, true);
             barred |= row.bars(u);
@@ -198,6 +173,7 @@ class CappedRow {
     Reason price_test(i64 u, bool fresh, i64 number) {
         if (fresh && row.bars(u)) return by_absence;
         std::ranges::copy(spent_, due_.begin());
+        trip_.withdraw(0);
         add_price(u, fresh);
         change_resources(u, pending, unpaid);
         add(due_, bill_.split[u]);
@@ -208,6 +184,7 @@ class CappedRow {
     void add_price(i64 u, bool fresh) {
         if (!(row.marks[u] & is_bought)) {
             add(due_, bill_.cost[u]);
+            trip_.go_for(u, paid_, due_);
             const i64 count = change_resources(u, unpaid, pending);
             for (i64 i = 0; i < count; ++i) add(due_, bill_.resource_cost[found_[i]]);
         }
@@ -243,7 +220,7 @@ class CappedRow {
             const Use& use = model_.use[number];
             if (row.at[use.learner] < 0) continue;
             const auto reads = model_.reads_of(use);
-            if (!splits(use) && std::ranges::any_of(reads, [&](i64 u) { return row.bars(u); })) continue;
+            if (!splits(use) && bars_any(reads)) continue;
             for (i64 u : reads) {
                 if (marks[u] & is_bought) continue;
                 marks[u] |= is_bought;
@@ -266,6 +243,57 @@ class CappedRow {
         return ahead.list(wanted.data());
     }
 
+    // Set `needed` to the features of one round, where further ones cost something, and buy them; return their number.
+    // It is what a row without a cap asks for, if the row can pay that. Else each learner in turn asks for all that it
+    // certainly reads, if that is still within the limit, as it must give up later what now is too dear.
+    i64 find_round() {
+        Lookahead ahead(row);
+        OneRound round(bill_, row, paid_, spent_, limit_, ahead.n_words());
+        if (!asks_as_without_limits(ahead, round)) {
+            const Stage& now = model_.stage[row.stage];
+            bool is_first = true;
+            for (i64 number = now.first; number < now.last; ++number) {
+                const Use& use = model_.use[number];
+                if (row.at[use.learner] < 0 || (!splits(use) && bars_any(model_.reads_of(use)))) continue;
+                std::vector<u64> features = round.wanted;
+                ahead.add_needs(use, features.data());
+                if (!round.take(features.data(), bill_.own[number]) && is_first) {
+                    round.take(only(row.walk_on(row.at[use.learner]), features).data(), bill_.own[number]);
+                }
+                is_first = false;
+            }
+        }
+        std::ranges::copy(round.spent, spent_.begin());
+        ahead.list(round.wanted.data());
+        round.settle(paid_);
+        return row.count;
+    }
+
+    // Let a round have all features that every way on reads, in later stages too; return whether the row can pay that.
+    bool asks_as_without_limits(Lookahead& ahead, OneRound& round) {
+        if (row.why != complete || bars_any(std::views::iota(i64{0}, model_.n_used()))) return false;
+        std::vector<u64> features(ahead.n_words()), evaluating(spent_.size());
+        ahead.find();
+        for (i64 i = 0; i < row.count; ++i) features[row.needed[i] >> 6] |= u64{1} << (row.needed[i] & 63);
+        const Stage& now = model_.stage[row.stage];
+        for (i64 number = now.first; number < now.last; ++number) {
+            if (row.at[model_.use[number].learner] >= 0) add(evaluating, bill_.own[number]);
+        }
+        return round.take(features.data(), evaluating);
+    }
+
+    bool bars_any(auto&& features) const {
+        return std::ranges::any_of(features, [&](i64 u) { return row.bars(u); });
+    }
+
+    // Set bits to the feature that a tree tests at a node, alone.
+    const std::vector<u64>& only(i64 node, std::vector<u64>& bits) const {
+        const i64 u = model_.feature(node);
+        std::ranges::fill(bits, 0);
+        bits[u >> 6] = u64{1} << (u & 63);
+        return bits;
+    }
+
     const Model& model_;
     const Expected& expected_;
     const Bill& bill_;
@@ -275,6 +303,7 @@ class CappedRow {
     const Vector<const u64> limit_;    // (W,)
     std::vector<u64> due_, sum_;       // (W,)
     std::vector<i64> found_;           // resources on the way
+    RoundTrip trip_;                   // for a feature, or all of a learner
 };
 
 // Ends of rows, and their purchases; see `CappedRows` in Python.
@@ -286,6 +315,7 @@ struct CappedEnds {
     double* route_scores;
     Matrix<u64> masks;
     double* spent;  // (rows, 3)
+    Matrix<i32> asked;  // (rows, U): the round in which a row asks for a feature, 0 if it does not; or no rows
 };
 
 // A table of rows, each with its limit, and the outputs of opaque learners, as far as these have been called.
@@ -296,11 +326,12 @@ struct CappedTable {
 };
 
 // Take some rows to their ends, or until an opaque learner must be called: `waits` is 0, or -1 - use. They begin as
-// `begin` says, with all features known.
+// `begin` says, perhaps with all features known; features that are not known come round by round.
 inline void walk_capped(const CappedTable& table, Vector<const i64> rows, Vector<const u64> begin,
                         const Model& model, const Expected& expected, const Bill& bill, i64* waits,
                         const CappedEnds& ends) {
     std::vector<u64> own(begin.size());
+    std::vector<double> values(model.n_used());
     CappedRow state(model, expected, bill, own.data());
     const StepRow& row = state.row;
     for (i64 i : rows) {
@@ -312,7 +343,12 @@ inline void walk_capped(const CappedTable& table, Vector<const i64> rows, Vector
             const Use& use = model.use[number];
             if (use.kind == opaque_kind && table.called(i, use.place)) row.at[use.learner] = called;
         }
-        waits[i] = state.advance(nullptr);
+        for (i32 round = 1; (waits[i] = state.advance(values.data())) > 0; ++round) {
+            for (i64 k = 0; k < row.count; ++k) {
+                values[k] = table.X(i, model.used[row.needed[k]]);
+                if (ends.asked.rows > 0) ends.asked(i, row.needed[k]) = round;
+            }
+        }
         ends.exits[i] = row.stage, ends.cut[i] = row.why != complete, ends.share[i] = state.share;
         std::copy_n(row.scores, ends.scores.columns, ends.scores[i].begin());
         std::copy_n(state.final, ends.final.columns, ends.final[i].begin());

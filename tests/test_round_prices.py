@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from live_cases import NAMES as FRAME_NAMES
 from live_cases import sources, table, tree
+from predictor_cases import NAMES, predictors
 
 import costframe as cf
+from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.prices.exact_prices import exact
 from costframe.errors import CostframeError
 from costframe.page.asked import check_supported
@@ -53,25 +55,73 @@ def test_cost_reported_is_cost_paid(case, acquisition):
     assert cf.CostReport.merge(halves).by_resource == pytest.approx(report.by_resource)
 
 
-@given(cases(), st.data())
-def test_no_row_of_a_plan_passes_its_cap(case, data):
+@given(cases(), st.sampled_from(["path", "learner"]), st.data())
+def test_no_row_passes_its_cap(case, acquisition, data):
     model, costs, X = case
-    cap = data.draw(st.sampled_from([0.0, 0.1, 3.0, 9.9, 1e6]))
-    if not model.card.plans:
-        if costs.select(model.feature_names).has_rounds:
-            with pytest.raises(
-                ParameterError, match="max_cost: only a plan keeps a cap at prices of a further `round`"
-            ):
-                model.cost(X, costs, max_cost=cap)
-        return
-    costs = cf.CostModel(costs.features, costs.resources)
+    if model.card.plans:
+        costs = cf.CostModel(costs.features, costs.resources)
+    barred = data.draw(st.lists(st.sampled_from([*costs.resource_names, *model.feature_names]), max_size=1))
+    asked = {"acquisition": acquisition, "unavailable": barred}
+    free = model.cost(X, costs, rounds=True, **asked)
+    cap = data.draw(st.sampled_from([0.0, 0.1, 3.0, 9.9, 1e6, *free.per_row.tolist()]))
     known = data.draw(st.sets(st.sampled_from([*costs.resource_names, *model.feature_names]), max_size=2))
-    report = model.cost(X, costs, max_cost=cap)
+    report = model.cost(X, costs, max_cost=cap, rounds=True, **asked)
     for i, row in enumerate(X):
-        end, source = inquire(model, row, costs, max_cost=cap)
+        end, source = inquire(model, row, costs, max_cost=cap, **asked)
         assert end.cost == report.per_row[i] <= cap
         assert exact(end.cost) >= source.paid
-        assert inquire(model, row, costs, max_cost=cap, known=sorted(known))[0].cost <= cap
+        assert end.rounds == source.calls == report.rounds[i]
+        assert report.cut[i] == (end.reason != "complete")
+        assert np.array_equal(np.ravel(end.value), np.ravel(report.predictions[i]), equal_nan=True)
+        assert inquire(model, row, costs, max_cost=cap, known=sorted(known), **asked)[0].cost <= cap
+        if free.per_row[i] <= cap and not model.card.plans and costs.select(model.feature_names).has_rounds:
+            assert (report.per_row[i], report.rounds[i]) == (free.per_row[i], free.rounds[i])
+            assert np.array_equal(report.predictions[i], free.predictions[i], equal_nan=True)
+
+
+ROUND = {
+    "visit": {"cost": 1.0, "round": 2.5},
+    "blood": {"cost": 0.5, "needs": ["visit"], "round": 0.1},
+    "sample": {"cost": 0.3, "needs": ["visit"], "round_time": 0.0},
+}
+
+
+@st.composite
+def round_prices(draw):
+    """Prices of further rounds; the first feature is free, and needs nothing."""
+    needs = {name: draw(st.sampled_from(((), ("visit",), ("blood",), ("sample", "blood")))) for name in NAMES[1:]}
+    features = {name: {"cost": draw(st.sampled_from((0.0, 0.1, 1.0))), "needs": list(needs[name])} for name in needs}
+    return cf.CostModel.of({"features": {"a": 0.0} | features, "resources": ROUND})
+
+
+@given(st.data())
+def test_every_kind_of_predictor_keeps_its_cap(data):
+    model, costs = data.draw(predictors()), data.draw(round_prices())
+    cap = data.draw(st.sampled_from([0.0, 0.1, 1.6, 2.7, 4.2, 9.0]))
+    barred = data.draw(st.lists(st.sampled_from(["visit", "sample", *NAMES]), max_size=1))
+    known = data.draw(st.sampled_from(((), ("b",), ("visit",), {"b": 0.5, "d": None})))
+    X, asked = data.draw(strategies.rows(len(NAMES), most=3)), {"max_cost": cap, "unavailable": barred}
+    report = model.cost(X, costs, rounds=True, **asked)
+    for i, row in enumerate(X):
+        end, source = inquire(model, row, costs, **asked)
+        assert end.cost == report.per_row[i] <= cap
+        assert exact(end.cost) == source.paid
+        assert end.rounds == report.rounds[i]
+        inquiry = model.inquire(costs, known=known, **asked)
+        while inquiry.needs:
+            inquiry.supply(dict.fromkeys(inquiry.needs, 0.25))
+            assert inquiry.cost <= cap  # at every step
+        assert inquiry.answer.cost <= cap
+
+
+def test_what_comes_before_the_model_needs_no_resource_with_a_price_of_rounds():
+    prices = {"features": {"a": {"cost": 0.0, "needs": ["visit"]}, "b": {"cost": 1.0, "needs": ["visit"]}, "c": 1.0}}
+    costs = cf.CostModel.of(prices | {"resources": {"visit": {"cost": 0.0, "round": 2.0}}})
+    model = cf.StageTree(cf.WeakLearnerBank.columns(tuple("abc")), (cf.Answer([1, 2], [[1.0], [1.0]], [0.0]),), costs)
+    mixed = MixedPredictor(model, model, 0.5, ["a"])
+    assert mixed.cost(np.zeros((1, 3)), costs).per_row == [2.0]  # both models ask for b and c at once
+    with pytest.raises(ParameterError, match=r"max_cost: cannot be kept where 'a', .* needs 'visit'"):
+        mixed.cost(np.zeros((1, 3)), costs, max_cost=1.0)
 
 
 def chain(**price):

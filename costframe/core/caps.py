@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from costframe import engine
 from costframe.core.arrays import B1, F8, I8
@@ -26,6 +27,7 @@ KNOTS = (0.0, 0.2, 0.5, 1.0)
 PRIOR = 1.0  # weight, in rows, of the map that changes nothing
 MOST_STEPS = 60
 _ROUNDING = 1e-12  # of the largest value: smaller spreads are rounding
+_UNTOLD = np.empty((0, 0), np.int32)
 _LARGEST = 1e100  # larger scores, whose squares overflow, are left out
 
 
@@ -38,15 +40,21 @@ def walk_under_limits(
     by_path: bool,
     n_jobs: int | None = None,
     caps: F8 | None = None,
+    asked: NDArray[np.int32] | None = None,
 ) -> CappedRows:
-    """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), gives each row its own cap."""
+    """Walk rows, float64 (rows, d), through a stage tree under limits; `caps`, (rows,), gives each row its own cap.
+
+    `asked`, zeros (rows, U), gets the round in which each row asks for each feature that the tree uses. Else features
+    come at once, unless further rounds cost something.
+    """
     X, caps = np.ascontiguousarray(X, np.float64), np.full(len(X), limits.cap) if caps is None else caps
     layout, bill = tree.layout, tree.bill(prices)
     distinct, place = np.unique(caps, return_inverse=True)
     limit = np.array([bill.limit(cap) for cap in distinct.tolist()], np.uint64).reshape(-1, bill.n_words)[place]
     walk = tree.walk(prices, limited=True)
     state = walk.begin(by_path, {}, limits.barred)
-    walk.arrays(state)[2][: len(layout.used)] |= KNOWN
+    if asked is None and not prices.has_rounds:
+        walk.arrays(state)[2][: len(layout.used)] |= KNOWN
     begin = np.frombuffer(state, np.uint64)
     capped = CappedRows.empty(layout, len(X))
 
@@ -54,8 +62,9 @@ def walk_under_limits(
         values, rows, waits = X[part], np.arange(part.stop - part.start), np.zeros(part.stop - part.start, np.int64)
         opaque, called = np.zeros((len(values), layout.n_opaque)), np.zeros((len(values), layout.n_opaque), np.bool_)
         while len(rows):
+            told = _UNTOLD if asked is None else asked[part]
             engine.walk_capped(
-                values, rows, opaque, called, limit[part], begin, *walk.structs, waits, *capped.rows(part)
+                values, rows, opaque, called, limit[part], begin, *walk.structs, waits, *capped.rows(part), told
             )
             rows = np.flatnonzero(waits)
             for use in np.unique(-1 - waits[rows]).tolist():

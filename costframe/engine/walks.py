@@ -32,8 +32,8 @@ carry_rows = bind(
 
 # Rows under limits: engine/capped.h; prices are whole numbers of W words, the lowest first
 Bill = struct(
-    "Bill(cost: u8[U,W], split: u8[U,W], comparisons: f8[U], needs: Needs, resource_cost: u8[R,W], reuse: u8[W], "
-    "own: u8[L,W], most: u8[L,W])",
+    "Bill(cost: u8[U,W], split: u8[U,W], comparisons: f8[U], needs: Needs, resource_cost: u8[R,W], round: u8[R?,W], "
+    "stays: b1[R], reuse: u8[W], own: u8[L,W], most: u8[L,W])",
     Needs,
 )
 Expected = struct("Expected(column: f8[L], opaque: f8[O], knots: f8[J], curves: f8[C,K?], ranges: f8[M,K?])")
@@ -41,7 +41,8 @@ step_capped_row = bind_step("step_capped_row(model: Model, expected: Expected, b
 walk_capped = bind(
     "walk_capped(X: f8[n,d], rows: i8[m], opaque: f8[n,O], called: b1[n,O], limits: u8[n,W], begin: u8[s], "
     "model: Model, expected: Expected, bill: Bill, waits: >i8[n], exits: >i8[n], cut: >b1[n], share: >f8[n], "
-    "scores: >f8[n,K], final: >f8[n,K], route_scores: >f8[n], masks: >u8[n,words], spent: >f8[n,3]) -> code",
+    "scores: >f8[n,K], final: >f8[n,K], route_scores: >f8[n], masks: >u8[n,words], spent: >f8[n,3], "
+    "asked: >i4[n?,U?]) -> code",
     Model,
     Expected,
     Bill,

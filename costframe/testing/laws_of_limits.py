@@ -16,7 +16,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.prices.exact_prices import exact
 from costframe.testing.case import COSTS, Case, expect, expect_likeliest, law, priced, same_bits
 from costframe.testing.counting import acquired_names, expect_as_reported, inquire, unavailable_features
-from costframe.testing.laws_of_cost import all_prices_for, expect_parts
+from costframe.testing.laws_of_cost import ROUNDS, all_prices_for, expect_parts
 
 SOME = 10  # rows to step through one by one
 SHARES = (0.0, 0.1, 0.35, 0.7, 0.95)  # caps, as shares of the cost of the most expensive row
@@ -42,7 +42,7 @@ def _predictor(case: Case) -> Any:
 
 def _all_limits(predictor: Any, rows: F8) -> Iterator[tuple[CostModel, str, dict[str, Any]]]:
     """Yield prices, acquisition and limits to try: caps, unavailable features, and both."""
-    for prices in (COSTS, all_prices_for(predictor)):
+    for prices in (COSTS, ROUNDS, all_prices_for(predictor)):
         for acquisition in ACQUISITIONS:
             most = float(predictor.cost(rows, prices, acquisition=acquisition).per_row.max())
             for share in SHARES:
@@ -134,7 +134,7 @@ def a_capped_report_is_what_is_fetched(case: Case) -> None:
         for i, row in enumerate(rows):
             where = f"row {i}, {acquisition}, {limits}"
             end, source = inquire(predictor, row, prices, acquisition, **limits)
-            expect_as_reported(report, i, end, source, where, by_the_book=prices is COSTS)
+            expect_as_reported(report, i, end, source, where, by_the_book=prices in (COSTS, ROUNDS))
         if prices is COSTS and acquisition == "path":
             same = same_bits(predictor.predict(rows, **limits), report.predictions)
             expect(same, f"{limits}: predict and the report differ")
@@ -146,7 +146,7 @@ def a_cap_beyond_reach_changes_nothing(case: Case) -> None:
     rows = case.table.fresh
     if (predictor := _predictor(case)) is None:
         return
-    for prices in (COSTS, all_prices_for(predictor)):
+    for prices in (COSTS, ROUNDS, all_prices_for(predictor)):
         for acquisition in ACQUISITIONS:
             plain = predictor.cost(rows, prices, acquisition=acquisition)
             report = predictor.cost(rows, prices, acquisition=acquisition, max_cost=float(plain.per_row.max()))

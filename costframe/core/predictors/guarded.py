@@ -271,6 +271,7 @@ class GuardedPredictor(Predictor):
         """Refuse terms that would not have their meaning."""
         terms.check_hard("a guard bars features in some rows, and a softened route has none; use routing='hard'")
         self._check_free(terms.costs)
+        terms.check_read_first(self.tellers)
 
 
 def _alike(one: F8, other: F8) -> B1:
@@ -325,7 +326,7 @@ class GuardedWalker:
             return REASONS[COMPLETE]
         free = inquiry_of(self._model.inner, self._model.unlimited(self._terms, names))
         free, wanted = _supply(free, self._values, self._model.card.column)
-        if wanted or {*free.acquired} != {*inquiry.acquired} or free.answer.cost != end.cost:
+        if wanted or {*free.acquired} != {*inquiry.acquired} or free.evaluated != inquiry.evaluated:
             return end.reason
         values = (np.reshape(each.answer.value, (1, -1)) for each in (free, inquiry))
         return REASONS[COMPLETE] if _alike(*values)[0] else end.reason

@@ -197,6 +197,7 @@ class MixedPredictor(Predictor):
                 f"tradeoff: expected None, as each predictor of a mixture has its own, got {shown(terms.tradeoff)}"
             )
         self._check_free(terms.costs)
+        terms.check_read_first(self.by)
 
 
 def _check_part(name: str, model: Any) -> None:
@@ -226,7 +227,10 @@ class MixedWalker:
         self.evaluated: Fraction = ZERO
         wanted = {*model.available_columns(gone)} - values.keys()
         if wanted:  # both predictors certainly need what both ask for
-            wanted |= frozenset.intersection(*(self._columns(inquiry) for inquiry in begun)) - values.keys()
+            first, second = (self._columns(inquiry) for inquiry in begun)
+            # a predictor whose first round came in two parts would go twice to what has a price of further rounds
+            if first == second or not begun[0].terms.prices.has_rounds:
+                wanted |= (first & second) - values.keys()
         else:
             number, inquiry = self._draw() if drawn is None else drawn
             inquiry = copy(inquiry)

@@ -206,10 +206,15 @@ class StageTree(StageModel, Predictor):
 
     def asked_rounds(self, X: F8, terms: Terms) -> AskedRounds:
         """Return the rounds in which rows ask for features; see `Predictor.asked_rounds`."""
-        prices, limits, asked = terms.prices, terms.limits, None
-        if not terms.known and (limits is None or self.cannot_bind(limits, prices)):
-            asked = ask_rows(self, prices, X, by_path=terms.by_path, n_jobs=terms.n_jobs)
-        return super().asked_rounds(X, terms) if asked is None else AskedRounds(self.layout.used, asked)
+        prices, limits, used = terms.prices, terms.limits, self.layout.used
+        if terms.known:
+            return super().asked_rounds(X, terms)
+        if limits is not None and not self.cannot_bind(limits, prices):
+            rounds = np.zeros((len(X), len(used)), np.int32)
+            walk_under_limits(self, prices, limits, X, by_path=terms.by_path, n_jobs=terms.n_jobs, asked=rounds)
+            return AskedRounds(used, rounds)
+        asked = ask_rows(self, prices, X, by_path=terms.by_path, n_jobs=terms.n_jobs)
+        return super().asked_rounds(X, terms) if asked is None else AskedRounds(used, asked)
 
     def gains(self, rows: FallbackRows, costs: CostModel) -> Gains:
         """Return the gains of columns; see `Predictor.gains`."""

@@ -159,6 +159,7 @@ class StepWalker:
         self._column = {name: f for f, name in enumerate(self._names)}
         self._running: list[Steps] = []  # the generator, unless it failed; copies of the walker share the list
         self._requested: tuple[int, ...] = ()
+        self._came: tuple[tuple[int, ...], ...] = ()  # features of each round
         self._answer: float | F8 | None = None
         self.reason = "complete"
         self._go_on(dict(known_values))
@@ -184,6 +185,7 @@ class StepWalker:
     def after(self, values: Sequence[float]) -> StepWalker:
         """Return the walker with values too, whose generator has requested a new feature, or ended."""
         other = copy(self)
+        other._came = (*self._came, self.needs)  # noqa: SLF001 - its own class
         other._go_on({**self._values, **dict(zip(self.needs, values, strict=True))})  # noqa: SLF001 - its own class
         return other
 
@@ -212,7 +214,8 @@ class StepWalker:
             return REASONS[COMPLETE]
         if self._limits.barred.intersection(wanted):
             return REASONS[UNAVAILABLE]
-        total = self._ledger.quote([*known, *wanted])
+        bought = sorted({*known, *wanted} - self._ledger.features)
+        total = self._ledger.total(bought, self._ledger.rounds((*self._came, wanted)))
         return REASONS[COMPLETE if total <= self._limits.cap else CUT]
 
     def _next_request(

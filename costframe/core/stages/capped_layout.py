@@ -50,6 +50,7 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
     needed = prices.direct_needs.of_features(used.tolist())
     total = price_exactly(exact, prices.direct_needs, used.tolist())
     total += sum(dict(zip(layout.learner.tolist(), most, strict=True)).values())
+    total += max(len(used) - 1, 0) * sum(exact.resource_round[r] for r in needed)  # each round buys a feature
     n_words = -(-(total.bit_length() + _SPARE) // _WORD)
     comparisons = prices.comparisons[1][used]
 
@@ -63,6 +64,8 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
         split=words(exact.split * int(count) for count in comparisons.tolist()),
         comparisons=comparisons,
         resource_cost=words(price if r in needed else 0 for r, price in enumerate(exact.resource_cost)),
+        round=words(exact.resource_round if prices.has_rounds else ()),
+        stays=prices.resource_stays,
         reuse=words([exact.reuse])[0],
         own=words(exact.learner * int(weight) for weight in weights),
         most=words(most),

@@ -88,11 +88,7 @@ class Terms:
         self.limits, self.ledger  # noqa: B018 - refuse unknown names
         if self.prices.has_rounds:
             self.check_hard("rows of a softened routing go all ways, and prices of a further `round` need one way")
-            if self.max_cost is not None and not self.card.plans:
-                raise ParameterError(
-                    "max_cost: only a plan keeps a cap at prices of a further `round`, as it knows each round before "
-                    "paying; leave out the cap, or the prices of rounds"
-                )
+            self.check_read_first(self.error_columns)
 
     @classmethod
     def of(cls, card: Card, costs: object = None, *, known: Known = (), **asked: Any) -> Terms:
@@ -175,6 +171,19 @@ class Terms:
         """Return the features among these that a row may ask for: those neither known nor unavailable."""
         spared = {*self.known, *self.unavailable}
         return tuple(name for name in names if name not in spared)
+
+    def check_read_first(self, names: Iterable[str]) -> None:
+        """Refuse a cap where features that come before the model's own need a resource with a price of further rounds.
+
+        The model does not know of that first round: it would take its own for it, and pass the cap.
+        """
+        for name in names if self.max_cost is not None and self.prices.has_rounds else ():
+            reached = sorted(self.prices.direct_needs.of_features([self.card.column[name]]))
+            if priced := [self.prices.resource_names[r] for r in reached if self.prices.resource_round[r]]:
+                raise ParameterError(
+                    f"max_cost: cannot be kept where {name!r}, which a row reads before all else, needs {priced[0]!r}, "
+                    "as that has a price of a further `round`; leave out the cap, or one of these prices"
+                )
 
     def check_hard(self, reason: str) -> None:
         """Refuse soft routing for a reason."""
