@@ -1,6 +1,6 @@
 """Needs ../shared: what an outage costs in score, beside boosters that are trained on just the columns that are left.
 
-    python benchmarks/unavailable.py [heart thyroid ...] [--algorithms planner cegb miser] [--draws 8]
+    python benchmarks/unavailable.py [heart thyroid ...] [--algorithms planner cegb lightgbm] [--draws 8]
 
 A model trained once answers test rows while a random 20 to 70 % of the columns are unavailable ("subset"), while each
 resource, or each column of the tables without any, is down ("source"), and where a random part of the columns is known
@@ -80,13 +80,37 @@ def ask_known(predictor: Any, X: np.ndarray, columns: np.ndarray, asked: dict[st
     return np.array(answers)
 
 
+def fit(data: Dataset, algorithm: str) -> Any:
+    """Return the predictor of an algorithm, or of another library's model, adopted and given the rows of training."""
+    if algorithm in FREELY:
+        estimator = cf.estimator(algorithm, task="classification", costs=data.costs, n_jobs=1, **FREELY[algorithm])
+        return estimator.fit(**fitting_rows(data)).predictor_
+    train = data.part("train")
+    model = adopted_models()[algorithm].fit(train.X, train.y)
+    return cf.adopt(model, data.feature_names).with_costs(data.costs).with_fallbacks(train.X)
+
+
+def adopted_models() -> dict[str, Any]:
+    """Return models of other libraries, not fitted, by name."""
+    from catboost import CatBoostClassifier
+    from lightgbm import LGBMClassifier
+    from sklearn.ensemble import RandomForestClassifier
+    from xgboost import XGBClassifier
+
+    return {
+        "lightgbm": LGBMClassifier(learning_rate=0.05, num_leaves=15, min_child_samples=10, n_jobs=1, verbose=-1),
+        "xgboost": XGBClassifier(learning_rate=0.1, max_depth=4, n_jobs=1),
+        "catboost": CatBoostClassifier(iterations=200, thread_count=1, verbose=False, allow_writing_files=False),
+        "forest": RandomForestClassifier(min_samples_leaf=3, random_state=0),
+    }
+
+
 def measure(name: str, algorithm: str, draws: int) -> dict[str, np.ndarray]:
     """Return by kind of outage what the model scores beside LightGBM on the rest: model and booster, (any, 2)."""
     data = load(name, 0)
     data = data if len(data.X) < 3 * MOST_ROWS else fewer_rows(data, MOST_ROWS)
-    estimator = cf.estimator(algorithm, task="classification", costs=data.costs, n_jobs=1, **FREELY[algorithm])
     start = time.process_time()
-    predictor = estimator.fit(**fitting_rows(data)).predictor_
+    predictor = fit(data, algorithm)
     print(f"{name} {algorithm}: {time.process_time() - start:.1f} s of fit", flush=True)
     test, random, asked = data.part("test"), np.random.default_rng(0), ASKED.get(algorithm, {})
     X, y, names = test.X[:MOST_TEST], test.y[:MOST_TEST], np.array(data.feature_names)

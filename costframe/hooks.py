@@ -96,6 +96,14 @@ def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> 
     """Return a foreign transformer as a `Preparation`, or None if this plugin does not know its kind."""
 
 
+@hookspec(firstresult=True)
+def costframe_spare(tree: Any, rows: Any) -> Any:
+    """Return a `StageTree` that stands in for one where features are unavailable, learned from its `FallbackRows`.
+
+    None if this plugin cannot learn one.
+    """
+
+
 @hookspec
 def costframe_sources() -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
     """Return functions that make sources, by the name of their kind in files; their arguments are the file's options.

@@ -99,6 +99,7 @@ def test_every_byte_is_a_number_or_plain_text(tmp_path_factory, data):
     assert header.keys() == {"arrays", "model"}
     assert header["model"].keys() == {
         "kind", "classes", "estimator", "feature_names", "categories", "opaques", "stages", "costs", "fallbacks",
+        "spare",
     }  # fmt: skip
     assert all(each.keys() == {"name", "features", "width"} for each in header["model"]["opaques"])
     at = 0

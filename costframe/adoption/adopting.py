@@ -14,6 +14,8 @@ from costframe.hooks import hookimpl
 
 if TYPE_CHECKING:  # whoever lists the plugins loads this module, and often adopts nothing
     from costframe.core.predictors.predictor import Predictor
+    from costframe.core.predictors.stage_tree import StageTree
+    from costframe.core.stages.fallbacks import FallbackRows
     from costframe.core.tables.preparation import Preparation
 
 _Adopter = tuple[Callable[[Any], bool], Callable[..., "Predictor"]]
@@ -111,6 +113,14 @@ def costframe_prepare(transformer: Any, feature_names: Sequence[str] | None) -> 
     from costframe.adoption.pipelines import is_transformer, prepare
 
     return prepare(transformer, feature_names) if is_transformer(transformer) else None
+
+
+@hookimpl
+def costframe_spare(tree: StageTree, rows: FallbackRows) -> StageTree | None:
+    """Learn trees that stand in for a model with one answer, adopted or trained."""
+    from costframe.trees.spare_trees import train_spare_trees
+
+    return train_spare_trees(tree, rows)
 
 
 def _adopt_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None) -> Predictor:

@@ -83,6 +83,7 @@ def fit_fallbacks(tree: StageModel, rows: FallbackRows, cost: Callable[[F8, Cost
 
     Rows pay the tree's prices; if all are zero, every feature costs one. `cost` gives the cost of each row at prices.
     """
+    rows = rows.few
     X, weight = rows.X, rows.weight
     final, exits = predict_rows(tree.layout, X, 1)
     expecting = evolve(tree, fallbacks=_without_maps(tree, X, weight, final, exits))

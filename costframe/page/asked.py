@@ -62,6 +62,8 @@ def describe_model(fitted: FittedEstimator, costs: CostModel, title: str, *, who
             data["plan"]["spare"] = describe_spare(predictor, memory)
     elif isinstance(predictor, StageTree):
         data |= {"tree": describe_stages(predictor, terms.prices, memory), "outputs": predictor.n_outputs}
+        if predictor.spare is not None:
+            data["whole"] = "This page cannot do without a test, as it holds no spare trees; the model itself can."
     return AskedModel(data | {"pointers": memory.pointers}, memory)
 
 

@@ -40,7 +40,7 @@ class LazyImportances:
     def values(self) -> F8:
         """The importances, in the order of columns: float64 (d,)."""
         assert self.rows is not None  # noqa: S101 - without rows, there are values
-        return gains(self._predictor, self.rows)
+        return gains(self._predictor, self.rows.few)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"rows": None, "values": self.values}

@@ -1,5 +1,6 @@
 # What `__init__.py` loads when it is first used: each name, and its module.
 
+from costframe.trees.absent_copies import lack_at_random as lack_at_random
 from costframe.trees.annealed import Annealing as Annealing
 from costframe.trees.annealed import Start as Start
 from costframe.trees.annealed import anneal as anneal

@@ -18,6 +18,7 @@ from costframe.core.stages.ends import Ends
 from costframe.core.stages.run_stages import StageRunner
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Route
+from costframe.core.stages.stand_ins import StandIn
 from costframe.core.terms.terms import Terms
 
 _CELLS = 1 << 24  # of a table of rows and resources
@@ -235,6 +236,8 @@ def charge_tree(tree: StageModel, X: F8, weight: F8, terms: Terms) -> Charges:
     prices, limits, n_jobs = terms.prices, terms.limits, terms.n_jobs
     if limits is not None and not tree.cannot_bind(limits, prices):
         rows = walk_under_limits(tree, prices, limits, X, by_path=terms.by_path, n_jobs=n_jobs)
+        if rows.cut.any() and (other := StandIn.of(tree, prices, limits)) is not None:
+            rows = other.answer(X, rows, prices, terms.acquisition, n_jobs)
         return _charge_capped(tree, prices, X, rows, weight)
     marks, soft = tree.marks(prices, terms.acquisition), terms.is_soft
     learners = learners_at(tree, prices) if soft else _sum_first(tree, tree.weights[1])

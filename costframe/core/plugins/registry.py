@@ -139,6 +139,10 @@ class Registry:
         has = "made_from", "transform"
         return self._ask("costframe_prepare", "Preparation", has, transformer=transformer, feature_names=feature_names)
 
+    def spare(self, tree: Any, rows: Any) -> Any:
+        """Return the `StageTree` that the first plugin learns to stand in for one, or None; errors as for `adopt`."""
+        return self._ask("costframe_spare", "StageTree", ("stages", "bank"), tree=tree, rows=rows)
+
     def _ask(self, hook: str, kind: str, has: Iterable[str], **offered: Any) -> Any:
         """Return the first result of a hook, which must have the attributes of its kind."""
         failed: list[str] = []

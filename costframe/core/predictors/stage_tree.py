@@ -21,6 +21,7 @@ from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.thresholds import Cuts, cuts_of
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
+from costframe.core.plugins.registry import registry
 from costframe.core.predictors.grounds import Ground, Grounds
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
@@ -31,8 +32,10 @@ from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
 from costframe.core.stages.links import log_odds, squeeze
 from costframe.core.stages.run_stages import mean_outputs, predict_rows
+from costframe.core.stages.spared_step import SparedStepper
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer, check_stages
+from costframe.core.stages.stand_ins import StandIn, check_spare
 from costframe.core.stages.step import StageStepper
 from costframe.core.stages.waiting import given_up_shares, waiting_shares
 from costframe.core.tables.row_labels import check_weights
@@ -56,6 +59,8 @@ class StageTree(StageModel, Predictor):
         Expected outputs of learners and stages that a row cannot finish within its limits, or rows from which to learn
         them at their first use; see `with_fallbacks`. Without them a learner given up adds nothing, and a row goes on
         by partial sums. A saved or pickled model holds no rows.
+    spare : StageTree, optional
+        Trees of one answer that answer rows whose own way needs an unavailable feature; see `with_fallbacks`.
     classes : (M,), optional
         Labels of the classes whose probabilities the answers give.
 
@@ -66,6 +71,7 @@ class StageTree(StageModel, Predictor):
     """
 
     classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
+    _spare: StageTree | None = field(default=None, kw_only=True, alias="spare")
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.bank, WeakLearnerBank):
@@ -75,6 +81,8 @@ class StageTree(StageModel, Predictor):
             raise StageError(f"fallbacks: expected those of `with_fallbacks`, got {shown(self._fallbacks)}")
         if isinstance(self._fallbacks, Fallbacks):
             self._fallbacks.check(self.bank, self.stages)
+        if self._spare is not None:
+            check_spare(self, self._spare)
         check_classes(self.classes, self.n_predictions)
         self.card  # noqa: B018 - refuses prices that do not fit
 
@@ -88,15 +96,24 @@ class StageTree(StageModel, Predictor):
 
     def with_card(self, card: Card) -> StageTree:
         """Return the same model with another card; see `Predictor.with_card`."""
-        bank = self.bank if card.categories == self.bank.categories else evolve(self.bank, categories=card.categories)
-        return evolve(self, bank=bank, costs=card.costs, classes=card.classes)
+        changes: dict[str, Any] = {"costs": card.costs, "classes": card.classes}
+        if card.categories != self.bank.categories:
+            changes["bank"] = evolve(self.bank, categories=card.categories)
+            if self._spare is not None:
+                changes["spare"] = evolve(self._spare, bank=evolve(self._spare.bank, categories=card.categories))
+        return evolve(self, **changes)
 
     def only_used_features(self) -> StageTree:
         """Return the same model for rows, and prices, of the features that its learners read."""
         names = tuple(self.feature_names[f] for f in self.bank.read)
         if names == self.feature_names or self.costs is not None:
             return self
-        return evolve(self, bank=self.bank.with_features(names), fallbacks=self.fallbacks)
+        return self.over(names)
+
+    def over(self, names: tuple[str, ...]) -> StageTree:
+        """Return the same model for rows of the columns `names`, which include all that it reads."""
+        spare = None if self.spare is None else self.spare.over(names)
+        return evolve(self, bank=self.bank.with_features(names), fallbacks=self.fallbacks, spare=spare)
 
     @cached_property
     def sure_features(self) -> tuple[str, ...]:
@@ -128,11 +145,13 @@ class StageTree(StageModel, Predictor):
     def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> StageTree:
         """Return the same model with fallbacks, learned from rows without labels, for rows that limits cut.
 
-        It keeps at most a thousand rows, and learns from them when a row first has limits, or when the model is saved.
+        It keeps at most four thousand rows, and learns from them when a row first has limits, or when the model is
+        saved. A model with one answer also learns spare trees, from what it says of copies of these rows that lack
+        features at random: they answer rows that miss an unavailable feature.
         """
         rows = self.as_rows(X)
         weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
-        return evolve(self, fallbacks=FallbackRows.of(rows, weight))
+        return evolve(self, fallbacks=FallbackRows.of(rows, weight), spare=None)
 
     @cached_property
     def fallbacks(self) -> Fallbacks | None:
@@ -142,16 +161,26 @@ class StageTree(StageModel, Predictor):
         known = self._fallbacks
         return known if not isinstance(known, FallbackRows) else fit_fallbacks(self, known, self._row_costs)
 
+    @cached_property
+    def spare(self) -> StageTree | None:
+        """Trees that answer rows whose own way needs an unavailable feature, or None."""
+        if self._spare is not None or not isinstance(self._fallbacks, FallbackRows):
+            return self._spare
+        learned: StageTree | None = registry().spare(self, self._fallbacks)
+        if learned is not None:
+            check_spare(self, learned)
+        return learned
+
     @property
     def content(self) -> tuple[Any, ...]:
         """What decides its rows; see `Digested.content`."""
-        return self.bank, self.stages, self.fallbacks, self.classes
+        return self.bank, self.stages, self.fallbacks, self.classes, self.spare and self.spare.digest
 
     def _row_costs(self, X: F8, costs: CostModel) -> F8:
         return self.cost(X, costs, made=True).per_row
 
     def __reduce__(self) -> tuple[Any, ...]:
-        make = partial(type(self), fallbacks=self.fallbacks, classes=self.classes)
+        make = partial(type(self), fallbacks=self.fallbacks, classes=self.classes, spare=self.spare)
         return make, (self.bank, self.stages, self.costs)
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> I8:
@@ -164,6 +193,8 @@ class StageTree(StageModel, Predictor):
             (scores, exits), cut = predict_rows(self.layout, X, terms.n_jobs), None
         else:
             walked = walk_under_limits(self, terms.prices, terms.limits, X, by_path=True, n_jobs=terms.n_jobs)
+            if walked.cut.any() and (other := StandIn.of(self, terms.prices, terms.limits)) is not None:
+                walked = other.answer(X, walked, terms.prices, "path", terms.n_jobs)
             scores, exits, cut = walked.final, walked.exits, walked.cut
         places = self.places_of(scores, X, cut)
         return Ends(lambda: squeeze(self.linked(scores, exits)), places, lambda: self.margins(scores, exits))
@@ -176,17 +207,24 @@ class StageTree(StageModel, Predictor):
     @cached_property
     def cuts(self) -> Cuts:
         """Thresholds of columns, of the learners that stages use; see `Predictor.cuts`."""
-        return cuts_of([self.bank.restrict(np.unique(self.layout.learner))], len(self.feature_names))
+        banks = [self.bank.restrict(np.unique(self.layout.learner))]
+        banks += [] if self.spare is None else [self.spare.bank]
+        return cuts_of(banks, len(self.feature_names))
 
-    def begin(self, terms: Terms) -> StageStepper:
+    def begin(self, terms: Terms) -> StageStepper | SparedStepper:
         """Return a walker for one row; see `Predictor.begin`."""
         prices, limits = terms.prices, terms.limits
         if limits is not None and self.cannot_bind(limits, prices):
             limits = None
-        return StageStepper.begin(self, prices, terms.by_path, terms.values, limits, terms.ledger.paid_before)
+        own = StageStepper.begin(self, prices, terms.by_path, terms.values, limits, terms.ledger.paid_before)
+        if limits is None or not limits.barred:
+            return own
+        return SparedStepper.around(own, prices, limits, terms.values, by_path=terms.by_path)
 
-    def grounds(self, walker: StageStepper, terms: Terms, bought: tuple[int, ...]) -> Grounds:
+    def grounds(self, walker: StageStepper | SparedStepper, terms: Terms, bought: tuple[int, ...]) -> Grounds:
         """Return why a row asks: the share of its stage's weight that waits; see `Predictor.grounds`."""
+        if isinstance(walker, SparedStepper):
+            walker = walker.asking
         if walker.needs:
             shares = waiting_shares(walker)
             return Grounds(tuple(Ground((f,), shares.get(f, 0.0), "weight") for f in walker.needs))

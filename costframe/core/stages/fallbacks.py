@@ -12,7 +12,7 @@ from costframe.core.stages.stages import Stage
 from costframe.core.tables.row_draws import sample_rows
 from costframe.core.workers import ALONE, Workers
 
-_MOST_ROWS = 1000
+_MOST_ROWS, _FEW = 4000, 1000  # kept for a spare ensemble, and for all else
 
 
 @frozen(eq=False)
@@ -71,12 +71,17 @@ class Fallbacks:
 
 @frozen(eq=False)
 class FallbackRows:
-    """Rows from which fallbacks are learned at their first use."""
+    """Rows from which fallbacks, and what stands in for unavailable features, are learned at their first use."""
 
     X: F8  # (rows, d)
     weight: F8  # (rows,)
 
     @classmethod
     def of(cls, X: F8, weight: F8 | None, workers: Workers = ALONE) -> FallbackRows:
-        """Keep at most a thousand rows of all workers, by a hash of their values."""
+        """Keep at most four thousand rows of all workers, by a hash of their values."""
         return cls(*sample_rows(X, weight, _MOST_ROWS, workers))
+
+    @property
+    def few(self) -> FallbackRows:
+        """At most a thousand of them."""
+        return FallbackRows(self.X[:_FEW], self.weight[:_FEW])

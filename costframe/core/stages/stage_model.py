@@ -158,6 +158,11 @@ class StageModel(ABC):
         """Fallbacks for rows that limits cut, or None."""
 
     @property
+    @abstractmethod
+    def spare(self) -> StageModel | None:
+        """Spare trees that stand in where features are unavailable, or None; see `StandIn`."""
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """Columns of the rows it predicts."""
         return self.bank.feature_names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from costframe.core.errors import StorageError
 from costframe.core.learners.tree_table import TREE
@@ -25,7 +26,7 @@ _FALLBACKS = {
     "node_values": 1, "column_values": 1, "opaque_values": 1, "knots": 1, "offset": 2, "slope": 2, "carry": 2,
     "mean": 2, "low": 2, "high": 2,
 }  # fmt: skip
-TREE_FIELDS = (*BANK_FIELDS, "stages", "costs", "fallbacks")
+TREE_FIELDS = (*BANK_FIELDS, "stages", "costs", "fallbacks", "spare")
 
 
 def store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
@@ -39,7 +40,11 @@ def store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
         described["stages"].append(part)
     if tree.fallbacks is not None:
         arrays |= {f"fallbacks.{key}": getattr(tree.fallbacks, key).astype("<f8") for key in _FALLBACKS}
-    return described | {"costs": store_prices(tree.costs), "fallbacks": tree.fallbacks is not None}
+    spare, held = None, dict[str, Any]()
+    if tree.spare is not None:
+        spare = store_tree(evolve(tree.spare, fallbacks=None, costs=None), held)
+        arrays |= {f"spare.{name}": array for name, array in held.items()}
+    return described | {"costs": store_prices(tree.costs), "fallbacks": tree.fallbacks is not None, "spare": spare}
 
 
 def build_tree(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFunctions) -> StageTree:
@@ -51,9 +56,18 @@ def build_tree(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFun
     fallbacks = None
     if expects:
         fallbacks = Fallbacks(**{key: arrays.take(f"fallbacks.{key}", "<f8", n) for key, n in _FALLBACKS.items()})
-    tree = StageTree(bank, parts, build_prices(model["costs"]), fallbacks=fallbacks)
+    spare = None if model["spare"] is None else _build_spare(model["spare"], arrays.part("spare."))
+    tree = StageTree(bank, parts, build_prices(model["costs"]), fallbacks=fallbacks, spare=spare)
     _check_uses(tree)
     return tree
+
+
+def _build_spare(described: object, arrays: StoredArrays) -> StageTree:
+    """Make spare trees from their description and their arrays, all of which they take."""
+    fields_of(described, "spare", "kind", *TREE_FIELDS)
+    spare = build_tree(described, arrays, {})  # type: ignore[arg-type] # it has fields
+    arrays.close()
+    return spare
 
 
 def _check_uses(tree: StageTree) -> None:
