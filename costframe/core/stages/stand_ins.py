@@ -36,9 +36,9 @@ class StandIn(NamedTuple):
         """Return what stands in within limits, or None.
 
         Nothing does where nothing barred is used; where the tree has no spare trees; under a cap that may bind, as a
-        row would have to know before what it pays for both; and where evaluation has a price.
+        row would have to know before what it pays for both; and where evaluation or a further round has a price.
         """
-        if limits is None or prices.learner or prices.spends:
+        if limits is None or prices.learner or prices.spends or prices.has_rounds:
             return None
         barred = limits.barred.intersection(tree.layout.used.tolist())
         if not barred or tree.spare is None:
