@@ -1,6 +1,9 @@
 // One row on its way through a stage tree under limits: a cap on what it pays, and unavailable features. Learners
 // follow one another. A learner goes on as long as its next feature is available, and the row can pay for it and for the
-// learner; else the row gives the learner up and begins the next one. Prices are whole numbers of W words.
+// learner; else the row gives the learner up and begins the next one. Features have ranks: those beyond rank 0 are held
+// back until all learners of a stage ended or were given up. Then the row takes up again what it gave up, with the next
+// rank that a learner waits for and the row can pay for; see `rank_features` in Python. Prices are whole numbers of W
+// words.
 //
 // Where further rounds to a resource cost something, what a row asks for is what it pays, round by round: it asks for
 // all that it certainly needs together, as far as it can pay for that, and features are bought when it asks for them.
@@ -12,6 +15,8 @@
 #include "one_round.h"
 
 namespace costframe {
+
+constexpr i64 most_cap_ranks = 255;  // of features that are held back
 
 // What learners are expected to give that a row gives up, where trees have it at their nodes; and what the final scores
 // of rows are expected to be that gave some up, see `Fallbacks` in Python. All is empty if nothing is known.
@@ -25,15 +30,20 @@ struct Expected {
     bool is_known() const { return !knots.empty(); }
 };
 
+inline bool are_zero(Vector<const u64> amounts) {
+    return std::ranges::all_of(amounts, [](u64 amount) { return amount == 0; });
+}
+
 class CappedRow {
    public:
     CappedRow(const Model& model, const Expected& expected, const Bill& bill, u64* state)
-        : row(model, state, nullptr, true, 2 + model.n_outputs(), 2 * std::ssize(bill.reuse)),
+        : row(model, state, nullptr, true, 2 + model.n_outputs(), 1 + 2 * std::ssize(bill.reuse)),
           route_score(row.own_numbers[0]), share(row.own_numbers[1]), final(row.own_numbers + 2), model_(model), expected_(expected), bill_(bill),
-          gave_up_(row.own_marks), paid_(gave_up_ + model.n_learners),
-          spent_(reinterpret_cast<u64*>(row.own_places), bill.reuse.size()),
-          limit_(limit(), spent_.size()), due_(spent_.size()), sum_(spent_.size()),
-          found_(bill.needs.resources()), trip_(bill) {}
+          gave_up_(row.own_marks), rank_(gave_up_ + model.n_learners), paid_(rank_ + model.n_used()),
+          why_before_(row.own_places[0]), spent_(reinterpret_cast<u64*>(row.own_places + 1), bill.reuse.size()),
+          limit_(spent_.data() + spent_.size(), spent_.size()), due_(spent_.size()), sum_(spent_.size()),
+          found_(bill.needs.resources()), trip_(bill),
+          free_again_(are_zero(bill.reuse) && are_zero({bill.split.data, static_cast<std::size_t>(bill.split.rows * bill.split.columns)})) {}
 
     // Go on as `PlainRow` does.
     i64 advance(const double* supplied) {
@@ -43,9 +53,6 @@ class CappedRow {
         if (waits <= 0) return waits;
         return bill_.prices_rounds() ? find_round() : find_needs();
     }
-
-    // What the row may spend in all, in words.
-    u64* limit() const { return spent_.data() + spent_.size(); }
 
     const StepRow row;
     double& route_score;   // of the route before
@@ -61,11 +68,52 @@ class CappedRow {
                 const i64 waits = evaluate(number);
                 if (waits != 0) return waits;
             }
+            if (row.why != complete && release(now)) continue;
             score(now);
             if (now.below < 0 || (expected_.is_known() && row.why != complete)) return 0;
             route_score = row.scores[0];
+            why_before_ = row.why;
             row.stage = route_score > model_.values_of(row.stage)[0] ? now.above : now.below;
         }
+    }
+
+    // Release the features of the next rank that a learner of the stage waits for and the row can pay for, with those
+    // of lower ranks, and take up the learners given up; return whether there is one.
+    bool release(const Stage& now) {
+        i64 next = most_cap_ranks + 1;
+        for (i64 number = now.first; number < now.last; ++number) {
+            if (gave_up_[model_.use[number].learner]) next = std::min<i64>(next, awaited_rank(number));
+        }
+        if (next > most_cap_ranks) return false;
+        for (i64 u = 0; u < model_.n_used(); ++u) {
+            if (rank_[u] <= next) row.marks[u] &= static_cast<u8>(~is_held);
+        }
+        for (i64 number = now.first; number < now.last; ++number) {
+            u8& gave_up = gave_up_[model_.use[number].learner];
+            if (!gave_up) continue;
+            gave_up = 0;
+            row.at[model_.use[number].learner] = ~row.at[model_.use[number].learner];
+        }
+        row.why = why_before_;
+        return true;
+    }
+
+    // The rank of the features that a learner given up waits for, if they are held back and the row can pay for them.
+    i64 awaited_rank(i64 number) {
+        constexpr i64 none = most_cap_ranks + 1;
+        const Use& use = model_.use[number];
+        const bool is_split = splits(use);
+        const i64 at = ~row.at[use.learner], u = is_split ? model_.feature(at) : 0;
+        const auto reads = is_split ? Vector<const i64>(&u, 1) : model_.reads_of(use);
+        i64 rank = 0;
+        for (i64 each : reads) {
+            if (row.marks[each] & is_barred) return none;
+            if (row.holds(each)) rank = std::max<i64>(rank, rank_[each]);
+        }
+        if (rank == 0) return none;
+        price(reads, true);
+        if (is_split) add(due_, bill_.split[u]);
+        return fits(number) ? rank : none;
     }
 
     // Score a stage. Learners given up add what is expected of them, or nothing.
@@ -133,6 +181,11 @@ class CappedRow {
         for (; use.kind == tree_kind && !model_.is_leaf(at); at = model_.child(at, row.x[model_.feature(at)])) {
             const i64 u = model_.feature(at);
             const bool fresh = row.by_path && (model_.word[at] >> fresh_at & 1);
+            if (is_free(u)) {
+                if (!row.knows(u)) return 1;
+                if (fresh) row.note_use(u);
+                continue;
+            }
             if (const Reason why = price_test(u, fresh, number); why != complete) return give_up(use, why);
             if (!row.knows(u)) return 1;
             std::ranges::copy(due_, spent_.begin());
@@ -158,26 +211,34 @@ class CappedRow {
     // Set `due_` to what the row has spent once it has all features that a learner reads; return why it must not.
     Reason price_all(const Use& use, i64 number) {
         const auto reads = model_.reads_of(use);
-        std::ranges::copy(spent_, due_.begin());
-        bool barred = false;
-        trip_.withdraw(0);
-        for (i64 u : reads) {
-            add_price(u, true);
-            barred |= row.bars(u);
-        }
-        for (i64 u : reads) change_resources(u, pending, unpaid);
-        return barred ? by_absence : fits(number) ? complete : by_cap;
+        price(reads, true);
+        Reason why = complete;
+        for (i64 u : reads) why = std::max(why, absence(u));
+        return why != complete ? why : fits(number) ? complete : by_cap;
     }
 
     // Set `due_` to what the row has spent after a test, which may be the learner's first of a feature.
     Reason price_test(i64 u, bool fresh, i64 number) {
-        if (fresh && row.bars(u)) return by_absence;
-        std::ranges::copy(spent_, due_.begin());
-        trip_.withdraw(0);
-        add_price(u, fresh);
-        change_resources(u, pending, unpaid);
+        if (fresh && row.bars(u)) return absence(u);
+        price({&u, 1}, fresh);
         add(due_, bill_.split[u]);
         return fits(number) ? complete : by_cap;
+    }
+
+    // Whether a test costs the row nothing, as the feature is paid for and only that has a price.
+    bool is_free(i64 u) const { return free_again_ && (row.marks[u] & (is_bought | is_barred | is_held)) == is_bought; }
+
+    // Why a learner must do without a feature, whatever the row can pay.
+    Reason absence(i64 u) const {
+        return row.marks[u] & is_barred ? by_absence : row.holds(u) ? by_cap : complete;
+    }
+
+    // Set `due_` to what the row has spent once it has features.
+    void price(Vector<const i64> features, bool fresh) {
+        std::ranges::copy(spent_, due_.begin());
+        trip_.withdraw(0);
+        for (i64 u : features) add_price(u, fresh);
+        for (i64 u : features) change_resources(u, pending, unpaid);
     }
 
     // Add the price of a feature with the resources that it needs first, or of a further use.
@@ -222,7 +283,7 @@ class CappedRow {
             const auto reads = model_.reads_of(use);
             if (!splits(use) && bars_any(reads)) continue;
             for (i64 u : reads) {
-                if (marks[u] & is_bought) continue;
+                if (marks[u] & is_bought || row.bars(u)) continue;
                 marks[u] |= is_bought;
                 add(most, bill_.cost[u]);
                 const i64 count = bill_.needs.change(u, by_then.data(), unpaid, paid, found_.data(), 0);
@@ -298,12 +359,15 @@ class CappedRow {
     const Expected& expected_;
     const Bill& bill_;
     u8* const gave_up_;                // (learners,)
+    u8* const rank_;                   // (U,)
     u8* const paid_;                   // of each resource
+    i64& why_before_;                  // why learners of stages before were given up
     const Vector<u64> spent_;          // (W,)
-    const Vector<const u64> limit_;    // (W,)
+    const Vector<const u64> limit_;    // (W,): what the row may spend in all
     std::vector<u64> due_, sum_;       // (W,)
     std::vector<i64> found_;           // resources on the way
     RoundTrip trip_;                   // for a feature, or all of a learner
+    const bool free_again_;            // tests of features that are paid for cost nothing
 };
 
 // Ends of rows, and their purchases; see `CappedRows` in Python.
@@ -318,11 +382,10 @@ struct CappedEnds {
     Matrix<i32> asked;  // (rows, U): the round in which a row asks for a feature, 0 if it does not; or no rows
 };
 
-// A table of rows, each with its limit, and the outputs of opaque learners, as far as these have been called.
+// A table of rows, and the outputs of opaque learners, as far as these have been called.
 struct CappedTable {
     Matrix<const double> X, opaque;
     Matrix<const bool> called;
-    Matrix<const u64> limits;
 };
 
 // Take some rows to their ends, or until an opaque learner must be called: `waits` is 0, or -1 - use. They begin as
@@ -336,7 +399,6 @@ inline void walk_capped(const CappedTable& table, Vector<const i64> rows, Vector
     const StepRow& row = state.row;
     for (i64 i : rows) {
         std::ranges::copy(begin, own.begin());
-        std::ranges::copy(table.limits[i], state.limit());
         for (i64 u = 0; u < model.n_used(); ++u) row.x[u] = table.X(i, model.used[u]);
         std::ranges::copy(table.opaque[i], row.opaque);
         for (i64 number = 0; table.opaque.columns > 0 && number < model.use.size; ++number) {

@@ -189,12 +189,12 @@ EXPORT i64 step_capped_row(const Capped* way, u64* state, const double* supplied
 }
 
 EXPORT i64 walk_capped(const double* X, i64 n, i64 d, const i64* rows, i64 m, const double* opaque, i64 o,
-                       const bool* called, const u64* limits, i64 W, const u64* begin, i64 size, const Model* model,
+                       const bool* called, const u64* begin, i64 size, const Model* model,
                        const Expected* expected, const Bill* bill, i64* waits, i64* exits, bool* cut, double* share,
                        double* scores, i64 K, double* final, double* route_scores, u64* masks, i64 words, double* spent,
                        i32* asked, i64 asked_rows, i64 U) {
     return with_memory([&] {
-        const CappedTable table{{X, n, d}, {opaque, n, o}, {called, n, o}, {limits, n, W}};
+        const CappedTable table{{X, n, d}, {opaque, n, o}, {called, n, o}};
         const CappedEnds ends{exits, cut, share, {scores, n, K}, {final, n, K}, route_scores, {masks, n, words}, spent,
                               {asked, asked_rows, U}};
         costframe::walk_capped(table, span(rows, m), span(begin, size), *model, *expected, *bill, waits, ends);

@@ -7,8 +7,8 @@
 
 namespace costframe {
 
-// Marks of a feature: it has a value, a learner has read it, it is paid for, it is unavailable.
-constexpr u8 is_known = 1, is_used = 2, is_bought = 4, is_barred = 8;
+// Marks of a feature: it has a value, a learner has read it, it is paid for, it is unavailable, it is held back.
+constexpr u8 is_known = 1, is_used = 2, is_bought = 4, is_barred = 8, is_held = 16;
 constexpr i64 called = 1;  // place of an opaque learner whose outputs are there
 
 enum Reason : i64 { complete, by_cap, by_absence, by_certainty };  // why a row ends; absence hides a cap
@@ -87,7 +87,8 @@ struct StepRow {
     const bool spends;
 
     bool knows(i64 u) const { return marks[u] & is_known; }
-    bool bars(i64 u) const { return marks[u] & is_barred; }
+    bool bars(i64 u) const { return marks[u] & (is_barred | is_held); }  // for now, or for good
+    bool holds(i64 u) const { return marks[u] & is_held; }
 
     // Take the values of the features needed; none are needed then.
     void supply(const double* values) const {

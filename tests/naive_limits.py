@@ -15,13 +15,17 @@ __all__ = ["exact"]
 class LimitedRow:
     """A row, walked as far as its values reach: `needs` are the features of the next trip, none at the end."""
 
-    def __init__(self, tree, prices, limits, by_path, values, paid=((), ())):
+    def __init__(self, tree, prices, limits, by_path, values, paid=((), ()), ranks=None):
         self.tree, self.prices, self.bank, self.by_path, self.values = tree, prices, tree.bank, by_path, values
         self.limit = limits.cap if limits.cap == np.inf else exact(limits.cap)
         self.barred, self.bought, self.resources = set(limits.barred), set(paid[0]), set(paid[1])
+        used = [int(f) for f in tree.layout.used]
+        self.ranks = dict.fromkeys(used, 0) if ranks is None else dict(zip(used, ranks.tolist(), strict=True))
+        self.held = {f for f, rank in self.ranks.items() if rank > 0} - self.bought
         self.spent, self.used, self.uses, self.weight, self.comparisons = Fraction(0), set(), 0, 0, 0
         self.outputs, self.given_up, self.node, self.read = {}, {}, {}, {}  # by learner
         self.stage, self.route_score, self.reason, self.scores = 0, 0.0, "complete", None
+        self.reason_before = "complete"  # this stage
         self.compared = set()  # sums that decide whether the row can pay
         self.needs = self.walk()
 
@@ -33,13 +37,42 @@ class LimitedRow:
             stage, learners = self.tree.stages[self.stage], self.learners()
             if not all(self.evaluate(t) for t in learners if t not in self.outputs):
                 return self.look_ahead([t for t in learners if t not in self.outputs and t not in self.given_up])
+            if self.release(learners):
+                continue
             known = {t: expected.of(t, node) for t, node in self.given_up.items()} if expected else {}
             scores = naive.weigh(self.tree, self.stage, self.outputs | known)
             if not isinstance(stage, Route) or (self.given_up and fallbacks):
                 self.scores = scores
                 return set()
-            self.route_score = scores[0]
+            self.route_score, self.reason_before = scores[0], self.reason
             self.stage = stage.above if scores[0] > stage.threshold else stage.below
+
+    def release(self, learners):
+        """Release the features of the next rank that a learner given up waits for and the row can pay for."""
+        ranks, (unit, counts) = [], self.prices.comparisons
+        for t in learners:
+            if t not in self.given_up:
+                continue
+            if self.splits(t):
+                at = naive.node_at(self.bank.trees, int(self.bank.index[t]), self.node.get(t, 0))
+                features = {int(self.bank.trees.feature[at])}
+                compared = unit * int(counts[next(iter(features))])
+            else:
+                features, compared = naive.all_features(self.bank, t), 0
+            if features & self.barred or not features & self.held:
+                continue
+            total = self.spent + self.price(features, self.bought, self.resources)[0] + self.again(features)
+            total += compared + self.own(t)
+            self.compared.add(total)
+            if total <= self.limit:
+                ranks.append(max(self.ranks[f] for f in features & self.held))
+        if not ranks:
+            return False
+        self.held = {f for f in self.held if self.ranks[f] > min(ranks)}
+        for t in learners:
+            self.given_up.pop(t, None)
+        self.reason = self.reason_before
+        return True
 
     def final_scores(self):
         """Return the scores of the answer; after learners given up, the expected ones of `Fallbacks`."""
@@ -83,7 +116,7 @@ class LimitedRow:
     def walk_tree(self, t):
         """Walk a tree to a leaf, or return whether it waits for a feature, else it is given up."""
         trees, index, (unit, counts) = self.bank.trees, int(self.bank.index[t]), self.prices.comparisons
-        self.node[t] = 0
+        self.node.setdefault(t, 0)
         while (f := int(trees.feature[at := naive.node_at(trees, index, self.node[t])])) >= 0:
             fresh, count = {f} - self.read[t], int(counts[f])
             if not self.can_pay(t, fresh, unit * count):
@@ -117,7 +150,7 @@ class LimitedRow:
         """Whether the row can pay for features, a comparison and the learner; else give the learner up."""
         total = self.spent + self.price(features, self.bought, self.resources)[0] + self.again(features)
         total += compared + self.own(t)
-        if not features & self.barred:
+        if not features & (self.barred | self.held):
             self.compared.add(total)
             if total <= self.limit:
                 return True
@@ -139,17 +172,19 @@ class LimitedRow:
         unit, counts = self.prices.comparisons
         for t in learners:
             reads, trees, index = naive.all_features(self.bank, t), self.bank.trees, int(self.bank.index[t])
-            if reads & self.barred and not self.splits(t):
+            absent = self.barred | self.held
+            if reads & absent and not self.splits(t):
                 continue
+            uses, reads = len(reads), reads - (absent - bought)
             price, needed = self.price(reads, bought, resources)
             bought, resources = bought | reads, resources | needed
             depth = int(trees.node_levels()[trees.tree_of_node == index].max()) if self.bank.kind[t] == 0 else 0
-            most += price + self.own(t) + unit * depth * int(max(counts)) + exact(self.prices.reuse) * len(reads)
+            most += price + self.own(t) + unit * depth * int(max(counts)) + exact(self.prices.reuse) * uses
             node, unknown = self.node.get(t, 0), reads - set(self.values)
             self.compared.add(most)
             if most > self.limit:
                 return found or ({int(trees.feature[naive.node_at(trees, index, node)])} if self.splits(t) else unknown)
-            found |= naive.certain(trees, index, self.values, self.barred, node) if self.splits(t) else unknown
+            found |= naive.certain(trees, index, self.values, absent, node) if self.splits(t) else unknown
         return found
 
     @property
@@ -160,8 +195,8 @@ class LimitedRow:
 
 def trips(tree, prices, limits, by_path, row, known=(), paid=((), ())):
     """The end of a row, and the features of each trip before; `known` features have values from the start."""
-    values, needs = {f: row[f] for f in known}, []
-    while (walked := LimitedRow(tree, prices, limits, by_path, values, paid)).needs:
+    values, needs, ranks = {f: row[f] for f in known}, [], tree.ranks(prices, limits)
+    while (walked := LimitedRow(tree, prices, limits, by_path, values, paid, ranks)).needs:
         needs.append(sorted(walked.needs))
         values |= {f: row[f] for f in walked.needs}
     return walked, needs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 import numpy as np
 from attrs import evolve
@@ -13,10 +12,9 @@ from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.node_layout import tree_leaves
 from costframe.core.learners.tree_table import COLUMN, OPAQUE, TREE
 from costframe.core.stages.fallbacks import FallbackRows
-from costframe.core.stages.run_stages import LeftOutputs, MeanOutputs, mean_outputs
+from costframe.core.stages.run_stages import MeanOutputs, mean_outputs
 from costframe.core.stages.stages import Answer
-
-Weights = Mapping[int, F8]  # of outputs (C, K), by learner
+from costframe.core.stages.weighted_outputs import Weights, weighted_outputs, weights_of
 
 _CELLS = 1 << 22  # of a table of rows and trees
 
@@ -42,9 +40,7 @@ def gains_of_answers(
     with np.errstate(over="ignore", invalid="ignore"):
         for number in np.unique(exits).tolist():
             ended, answer = exits == number, _as_shown(answers[number])
-            first = np.cumsum([0, *bank.widths[answer.learners]])
-            weights = [answer.weights[a:b] for a, b in pairwise(first)]
-            of_learner = {int(t): w for t, w in zip(answer.learners, weights, strict=True) if w.any()}
+            of_learner = weights_of(bank, answer)
             trees = {t: w for t, w in of_learner.items() if bank.kind[t] == TREE}
             _add_trees(bank, trees, expected, rows.X[ended], rows.weight[ended], sums)
             _add_others(bank, of_learner, expected, rows.X[ended], rows.weight[ended], sums)
@@ -83,7 +79,7 @@ def _add_trees(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs, X
     if not weights:
         return
     trees = bank.trees.restrict(bank.index[list(weights)].astype(np.int64))
-    outputs = _weighted_outputs(bank, weights, expected)
+    outputs = weighted_outputs(bank, weights, expected)
     parent, base = np.full(trees.n_nodes, -1), trees.first[trees.tree_of_node]
     inner = np.flatnonzero(trees.feature >= 0)
     parent[base[inner] + trees.left[inner]] = inner
@@ -99,21 +95,6 @@ def _add_trees(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs, X
     nodes = np.flatnonzero((parent >= 0) & (mass > 0))
     steps = outputs[nodes] - outputs[parent[nodes]]
     np.add.at(sums, trees.feature[parent[nodes]], mass[nodes] * (steps * steps).sum(axis=1))
-
-
-def _weighted_outputs(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs) -> F8:
-    """Return the weighted expected outputs of the nodes of some trees, tree by tree: float64 (nodes, K)."""
-    table, known = bank.trees, LeftOutputs(bank, expected)
-    width = next(iter(weights.values())).shape[1]
-    parts = []
-    for t, weight in weights.items():
-        tree = bank.index[t]
-        at = known.value[table.first[tree] : table.first[tree + 1]]
-        total = np.zeros((len(at), width))
-        for j, k in np.argwhere(weight):
-            total[:, k] += weight[j, k] * known.values[at + j]
-        parts.append(total)
-    return np.concatenate(parts)
 
 
 def _add_others(bank: WeakLearnerBank, weights: Weights, expected: MeanOutputs, X: F8, weight: F8, sums: F8) -> None:

@@ -39,7 +39,7 @@ Bill = struct(
 Expected = struct("Expected(column: f8[L], opaque: f8[O], knots: f8[J], curves: f8[C,K?], ranges: f8[M,K?])")
 step_capped_row = bind_step("step_capped_row(model: Model, expected: Expected, bill: Bill)", Model, Expected, Bill)
 walk_capped = bind(
-    "walk_capped(X: f8[n,d], rows: i8[m], opaque: f8[n,O], called: b1[n,O], limits: u8[n,W], begin: u8[s], "
+    "walk_capped(X: f8[n,d], rows: i8[m], opaque: f8[n,O], called: b1[n,O], begin: u8[s], "
     "model: Model, expected: Expected, bill: Bill, waits: >i8[n], exits: >i8[n], cut: >b1[n], share: >f8[n], "
     "scores: >f8[n,K], final: >f8[n,K], route_scores: >f8[n], masks: >u8[n,words], spent: >f8[n,3], "
     "asked: >i4[n?,U?]) -> code",

@@ -24,7 +24,7 @@ _LARGEST = float(np.finfo(np.float64).max)  # JSON has no infinity
 
 def describe_stages(tree: StageTree, prices: PriceArrays, memory: Memory) -> dict[str, Any]:
     """Return what steps rows of a stage tree, whose arrays go into memory."""
-    bill, own = tree.bill(prices), tree.own_classes
+    bill, own, ranks = tree.bill(prices), tree.own_classes, tree.cap_ranks(prices)
     nothing_paid: tuple[Sequence[int], Sequence[int]] = ((), ())
     plain, limited = tree.walk(prices, limited=False), tree.walk(prices, limited=True)
     begin = limited.begin(True, {}, (), nothing_paid, bill.limit(math.inf))
@@ -37,6 +37,12 @@ def describe_stages(tree: StageTree, prices: PriceArrays, memory: Memory) -> dic
         "limited": _describe_walk(limited, begin, memory),
         # of caps: the most that a row can spend in units of 1 / per_unit, and the words of such a sum
         "bill": {"total": str(bill.total), "per_unit": str(bill.exact.per_unit), "words": bill.n_words},
+        # of caps without what is kept for computing: ranks of features from each on
+        "ranks": {
+            "computing": bill.exact.money(bill.computing),
+            "caps": ranks.caps.tolist(),
+            "of": ranks.ranks.tolist(),
+        },
         # how many scores tell the class where predictions do not, and sums in float32 where scores are near a tie
         "by_scores": None if own is None else own.n_scores,
         "slack": None if own is None or own.float32 is None else min(own.slack, _LARGEST),

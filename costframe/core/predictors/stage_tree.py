@@ -156,7 +156,7 @@ class StageTree(StageModel, Predictor):
     @cached_property
     def fallbacks(self) -> Fallbacks | None:
         """Fallbacks for rows that limits cut, or None."""
-        from costframe.core.caps import fit_fallbacks
+        from costframe.core.cap_fits.fallbacks import fit_fallbacks
 
         known = self._fallbacks
         return known if not isinstance(known, FallbackRows) else fit_fallbacks(self, known, self._row_costs)

@@ -36,6 +36,11 @@ class AbsenceLosses:
     every: F8 = field(converter=frozen_floats)
 
     @classmethod
+    def none(cls, n_features: int) -> AbsenceLosses:
+        """Make losses that no absence of any of the features adds to."""
+        return cls(0.0, np.empty((0, n_features), np.bool_), np.empty(0), np.empty(0))
+
+    @classmethod
     def regress(
         cls, losses: F8, weight: F8, there: B1, n_whole: int, sets: Iterable[Iterable[int]] = ()
     ) -> AbsenceLosses:
@@ -88,6 +93,11 @@ class AbsenceLosses:
         added = np.hstack([some * self.some, every * self.every])
         return np.array([math.fsum([self.least, *row]) for row in added.tolist()])  # the same bits everywhere
 
+    def of_counts(self, found: F8) -> F8:
+        """Return nearly the same, given how many features of each set are there: float64 (any, s) to (any,)."""
+        some, every = _lacking(self.sets, found)
+        return np.asarray(self.least + some @ self.some + every @ self.every)
+
 
 def _row(features: Iterable[int], d: int) -> B1:
     row = np.zeros((1, d), np.bool_)
@@ -97,6 +107,10 @@ def _row(features: Iterable[int], d: int) -> B1:
 
 def _absences(sets: B1, there: B1) -> tuple[F8, F8]:
     """Return whether rows lack some, and all, of each set, as 1 and 0: float64 (any, s) each."""
+    return _lacking(sets, there.astype(np.float64) @ sets.T.astype(np.float64))
+
+
+def _lacking(sets: B1, found: F8) -> tuple[F8, F8]:
+    """Return the same, given how many features of each set rows have: float64 (any, s)."""
     size = sets.sum(axis=1)
-    found = there.astype(np.float64) @ sets.T.astype(np.float64)
     return (found < size).astype(np.float64), ((found == 0) & (size > 0)).astype(np.float64)

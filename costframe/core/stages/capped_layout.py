@@ -30,6 +30,7 @@ class Bill:
 
     exact: ExactPrices
     total: int  # the most that a row can spend, in the unit of `exact`
+    computing: int  # of it, the most that is not for features and resources
     n_words: int
     packed: engine.Record
 
@@ -37,6 +38,10 @@ class Bill:
         """Return the largest sum within a cap, or all bits, which no sum exceeds: uint64 (W,)."""
         most = (1 << _WORD * self.n_words) - 1
         return as_words([int(min(most, self.exact.limit(cap)))], self.n_words).reshape(-1)
+
+    def for_features(self, cap: float) -> float:
+        """Return what is left of a cap for features and resources beside computing, or half of it if that is more."""
+        return max(cap - self.exact.money(self.computing), 0.5 * cap)
 
 
 def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
@@ -48,8 +53,8 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
     uses = zip(weights, depth.tolist(), reads.tolist(), strict=True)
     most = [exact.evaluated(weight, dearest * longest, count) for weight, longest, count in uses]
     needed = prices.direct_needs.of_features(used.tolist())
-    total = price_exactly(exact, prices.direct_needs, used.tolist())
-    total += sum(dict(zip(layout.learner.tolist(), most, strict=True)).values())
+    computing = sum(dict(zip(layout.learner.tolist(), most, strict=True)).values())
+    total = price_exactly(exact, prices.direct_needs, used.tolist()) + computing
     total += max(len(used) - 1, 0) * sum(exact.resource_round[r] for r in needed)  # each round buys a feature
     n_words = -(-(total.bit_length() + _SPARE) // _WORD)
     comparisons = prices.comparisons[1][used]
@@ -70,7 +75,7 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
         own=words(exact.learner * int(weight) for weight in weights),
         most=words(most),
     )
-    return Bill(exact, total, n_words, packed)
+    return Bill(exact, total, computing, n_words, packed)
 
 
 class CappedLayout(NamedTuple):
@@ -123,6 +128,12 @@ class CappedRows(NamedTuple):
             np.zeros((count, layout.n_words), np.uint64),
             np.zeros((count, 3)),
         )
+
+    @classmethod
+    def join(cls, parts: list[CappedRows]) -> CappedRows:
+        """Join the rows of parts, at least one."""
+        every: list[Any] = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+        return cls(*every)
 
     def rows(self, part: slice | I8) -> CappedRows:
         """Return some rows; a view for a slice."""

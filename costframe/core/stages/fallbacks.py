@@ -8,6 +8,7 @@ from attrs import field, frozen
 from costframe.core.arrays import F8, frozen_floats
 from costframe.core.errors import StageError
 from costframe.core.learners.bank import WeakLearnerBank
+from costframe.core.stages.set_losses import SetLosses
 from costframe.core.stages.stages import Stage
 from costframe.core.tables.row_draws import sample_rows
 from costframe.core.workers import ALONE, Workers
@@ -41,6 +42,12 @@ class Fallbacks:
     mean: F8 = field(converter=frozen_floats)
     low: F8 = field(converter=frozen_floats)
     high: F8 = field(converter=frozen_floats)
+    # Under a cap, a row first buys of the set of features of least expected loss that costs at most the cap times a
+    # factor, as paths leave some out; see `rank_features`. Factors, (C,), are by the nearest share, (C,) ascending, of
+    # the price of all features; an infinite one leaves the choice to the order of the learners.
+    set_losses: SetLosses  # of the U features that the stages use
+    cap_shares: F8 = field(converter=frozen_floats)
+    cap_factors: F8 = field(converter=frozen_floats)
 
     def check(self, bank: WeakLearnerBank, stages: tuple[Stage, ...]) -> None:
         """Refuse fallbacks of another model, and values that are not finite, by the name of the array."""
@@ -65,6 +72,12 @@ class Fallbacks:
                 raise StageError(f"fallbacks: {name}: expected finite numbers, got {array[bad][0]}")
         if knots < 2 or self.knots[0] != 0 or self.knots[-1] != 1 or (np.diff(self.knots) <= 0).any():
             raise StageError(f"fallbacks: knots: expected numbers that ascend from 0 to 1, got {self.knots.tolist()}")
+        self.set_losses.check()
+        shares, factors = self.cap_shares, self.cap_factors
+        if not len(shares) == len(factors) > 0 or not (np.diff(shares) >= 0).all() or not np.isfinite(shares).all():
+            raise StageError(f"fallbacks: cap_shares: expected {len(factors)} ascending numbers, got {shares}")
+        if not (factors >= 1).all():
+            raise StageError(f"fallbacks: cap_factors: expected numbers >= 1, got {factors}")
         if not ((self.low <= self.mean) & (self.mean <= self.high)).all():
             raise StageError("fallbacks: mean: expected numbers between low and high")
 

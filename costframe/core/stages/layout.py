@@ -33,7 +33,9 @@ from costframe.core.stages.stages import Route, Stage
 _ROW_STEPS_AT, _NAMED_AT, _MISSING_LEFT_AT, _READING_AT = engine.constants(
     "left_at", "by_category_at", "missing_left_at", "reading_at"
 )
-KNOWN, BOUGHT, BARRED = map(np.uint8, engine.constants("is_known", "is_bought", "is_barred"))  # marks of a feature
+KNOWN, BOUGHT, BARRED, HELD = map(  # marks of a feature
+    np.uint8, engine.constants("is_known", "is_bought", "is_barred", "is_held")
+)
 (PAID,) = map(np.uint8, engine.constants("paid"))  # mark of a resource
 WEIGHT, COMPARISONS, USES, N_USED, N_ACCOUNT = engine.constants(  # places in a row's account, and their number
     "Account.weight", "Account.comparisons", "Account.uses", "Account.n_used", "Account"

@@ -24,12 +24,15 @@ from costframe.core.prices.exact_prices import ExactPrices
 from costframe.core.prices.limits import Limits
 from costframe.core.prices.needs import Needs
 from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.cap_ranks import CapRanks, Wares, rank_features
 from costframe.core.stages.capped_layout import Bill, CappedLayout, lay_out_bill, lay_out_capped
 from costframe.core.stages.ends import Ends, OwnClasses
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
-from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, KNOWN, N_ACCOUNT, PAID, StageLayout, lay_out
+from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, HELD, KNOWN, N_ACCOUNT, PAID, StageLayout, lay_out
 from costframe.core.stages.links import apply_link
 from costframe.core.stages.run_stages import check_acquisition, marks_for
+from costframe.core.stages.set_losses import SetLosses
+from costframe.core.stages.split_losses import losses_by_splits
 from costframe.core.stages.stages import Answer, Route, Stage
 
 MOST_ASKED = 1024  # sets of features needed that are kept
@@ -91,8 +94,12 @@ class RowWalk:
         barred: Collection[int] = (),
         paid: tuple[Collection[int], Collection[int]] = ((), ()),
         limit: NDArray[np.uint64] | None = None,
+        ranks: U8 | None = None,
     ) -> bytearray:
-        """Return the state of a row that has not begun; columns and resources `paid` cost nothing."""
+        """Return the state of a row that has not begun; columns and resources `paid` cost nothing.
+
+        `ranks`, (U,), are those of features, under a cap; see `rank_features`.
+        """
         layout, used, n_used = self.layout, self.layout.used, len(self.used)
         state = bytearray(self.size)
         numbers, places, marks = self.arrays(state)
@@ -106,6 +113,9 @@ class RowWalk:
             numbers[u] = known_values[self.used[u]]
         for r in paid[1] if self._n_resources else ():
             marks[r - self._n_resources] = PAID
+        if ranks is not None:
+            marks[:n_used] |= HELD * ((ranks > 0) & (marks[:n_used] & BOUGHT == 0))
+            marks[n_used + self.n_learners :][:n_used] = ranks
         if limit is not None:
             places[-len(limit) :] = limit.view(np.int64)
         return state
@@ -214,7 +224,7 @@ class StageModel(ABC):
         exact = self.exact(prices)
         if limited:
             model, bill = self.capped_model, self.bill(prices)
-            sizes = 2 + self.n_outputs, 2 * bill.n_words, model.layout.slots[0]
+            sizes = 2 + self.n_outputs, 1 + 2 * bill.n_words, model.layout.slots[0] + len(self.layout.used)
             structs, n_resources = (model.expected, bill.packed), len(prices.resource_cost)
             step = engine.step_capped_row
             walk = RowWalk(model.layout, exact, step, *structs, own=sizes, n_resources=n_resources, limited=True)
@@ -257,6 +267,38 @@ class StageModel(ABC):
         if (needs := self._needs.get(prices)) is None:
             needs = self._needs[prices] = prices.direct_needs.restrict(self.layout.used)
         return needs
+
+    @cached_property
+    def set_losses(self) -> SetLosses:
+        """Expected losses by the set of features, of the U features that it uses, that a row has."""
+        if self.fallbacks is None:
+            return losses_by_splits(self.bank, self.layout)
+        found, n_used = self.fallbacks.set_losses, len(self.layout.used)
+        if found.sets.shape[1] != n_used:
+            raise StageError(f"fallbacks: set_losses: expected sets of {n_used} features, got {found.sets.shape[1]}")
+        return found
+
+    @cached_property
+    def _cap_ranks(self) -> WeakKeyDictionary[PriceArrays, CapRanks]:
+        return WeakKeyDictionary()
+
+    def cap_ranks(self, prices: PriceArrays) -> CapRanks:
+        """Return the ranks of the features that it uses under caps, less what is kept for computing."""
+        if (
+            found := self._cap_ranks.get(prices)
+        ) is None and prices.has_rounds:  # rows ask for all that they can together
+            found = self._cap_ranks[prices] = CapRanks(np.zeros(1), np.zeros((1, len(self.layout.used)), np.uint8))
+        if found is None:
+            known = self.fallbacks
+            ways = (np.zeros(1), np.ones(1)) if known is None else (known.cap_shares, known.cap_factors)
+            found = self._cap_ranks[prices] = rank_features(self.set_losses, Wares.of(self.layout.used, prices), *ways)
+        return found
+
+    def ranks(self, prices: PriceArrays, limits: Limits) -> U8 | None:
+        """Return the ranks of the features that it uses, (U,), under a cap; None without one."""
+        if np.isinf(limits.cap):
+            return None
+        return self.cap_ranks(prices).of(self.bill(prices).for_features(limits.cap))
 
     def cannot_bind(self, limits: Limits, prices: PriceArrays) -> bool:
         """Return whether every row stays within the limits, for any values, so that it needs no limits."""

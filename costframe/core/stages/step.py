@@ -48,7 +48,8 @@ class StageStepper:
         if now is None:
             limit = None if limits is None else tree.bill(prices).limit(limits.cap)
             barred = () if limits is None else limits.barred
-            now = walk.go_on(bytes(walk.begin(by_path, known_values, barred, paid, limit)))
+            ranks = None if limits is None else tree.ranks(prices, limits)
+            now = walk.go_on(bytes(walk.begin(by_path, known_values, barred, paid, limit, ranks)))
             if is_plain and not tree.layout.n_opaque:
                 if len(walk.begun) == MOST_BEGUN:
                     walk.begun.clear()

@@ -16,6 +16,7 @@ from costframe.core.storage.stored_answers import STAGE, build_answer, store_ans
 from costframe.core.storage.stored_arrays import Arrays, StoredArrays, as_list, fields_of
 from costframe.core.storage.stored_banks import BANK_FIELDS, OpaqueFunctions, build_bank, store_bank
 from costframe.core.storage.stored_card import build_prices, store_prices
+from costframe.core.storage.stored_set_losses import build_set_losses, store_set_losses
 
 _FEW_USES, _MOST_USES = (
     2**21,
@@ -24,7 +25,7 @@ _FEW_USES, _MOST_USES = (
 _CUT = "<f8"  # threshold and steepness of a route
 _FALLBACKS = {
     "node_values": 1, "column_values": 1, "opaque_values": 1, "knots": 1, "offset": 2, "slope": 2, "carry": 2,
-    "mean": 2, "low": 2, "high": 2,
+    "mean": 2, "low": 2, "high": 2, "cap_shares": 1, "cap_factors": 1,
 }  # fmt: skip
 TREE_FIELDS = (*BANK_FIELDS, "stages", "costs", "fallbacks", "spare")
 
@@ -40,6 +41,7 @@ def store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
         described["stages"].append(part)
     if tree.fallbacks is not None:
         arrays |= {f"fallbacks.{key}": getattr(tree.fallbacks, key).astype("<f8") for key in _FALLBACKS}
+        store_set_losses(tree.fallbacks.set_losses, arrays, "fallbacks.set_losses")
     spare, held = None, dict[str, Any]()
     if tree.spare is not None:
         spare = store_tree(evolve(tree.spare, fallbacks=None, costs=None), held)
@@ -55,7 +57,8 @@ def build_tree(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFun
         raise StorageError(f"malformed model: expected true or false for fallbacks, got {expects!r:.80}")
     fallbacks = None
     if expects:
-        fallbacks = Fallbacks(**{key: arrays.take(f"fallbacks.{key}", "<f8", n) for key, n in _FALLBACKS.items()})
+        known = {key: arrays.take(f"fallbacks.{key}", "<f8", n) for key, n in _FALLBACKS.items()}
+        fallbacks = Fallbacks(**known, set_losses=build_set_losses(arrays, "fallbacks.set_losses"))
     spare = None if model["spare"] is None else _build_spare(model["spare"], arrays.part("spare."))
     tree = StageTree(bank, parts, build_prices(model["costs"]), fallbacks=fallbacks, spare=spare)
     _check_uses(tree)

@@ -75,13 +75,25 @@ class StageRows {
     this.step = limits ? engine.calls.step_capped_row : engine.calls.step_row;
     const bytes = new Uint8Array(engine.calls.memory.buffer);
     bytes.copyWithin(state, engine.base + walk.begin, engine.base + walk.begin + walk.size);
+    const ranks = limits && most !== null ? this.ranksWithin(cap) : null;
+    const placeOfRanks = state + walk.marks + walk.used.length + tree.waits.learners;
     walk.used.forEach((f, u) => {
       if (known.has(f)) engine.setDouble(state + 8 * u, known.get(f));
       bytes[state + walk.marks + u] = known.has(f) ? 1 | 4 : barred.has(f) ? 8 : 0; // known and paid for; unavailable
+      if (ranks === null) return;
+      bytes[placeOfRanks + u] = ranks[u];
+      if (ranks[u] > 0 && !known.has(f)) bytes[state + walk.marks + u] |= 16; // held back
     });
     if (limits) for (const r of resources) bytes[state + walk.end - this.tree.resources + r] = 1;
     if (limits && most !== null) this.limit(most);
     this.goOn(0);
+  }
+
+  // The ranks of features under a cap.
+  ranksWithin(cap) {
+    const { computing, caps, of } = this.tree.ranks;
+    const left = Math.max(cap - computing, 0.5 * cap);
+    return of[Math.max(0, caps.findLastIndex((least) => least <= left))];
   }
 
   // The largest sum within a cap, in units of the bill.

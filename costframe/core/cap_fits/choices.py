@@ -1,0 +1,184 @@
+"""What rows under a cap choose by: what the answers of a stage tree lose without features, and under caps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import numpy as np
+from attrs import evolve
+
+from costframe.core.arrays import B1, F8, I8
+from costframe.core.cap_fits.partial_scores import PartialScores
+from costframe.core.caps import walk_under_limits
+from costframe.core.prices.costs import CostModel
+from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.absence_losses import AbsenceLosses
+from costframe.core.stages.cap_ranks import MOST_PAIRED, Choice, Wares
+from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.stages.links import SMALLEST
+from costframe.core.stages.set_losses import SetLosses
+from costframe.core.stages.split_losses import step_sizes
+from costframe.core.stages.stage_model import StageModel
+from costframe.core.sums import exact_mean, to_grid
+
+ALL_SETS = 6  # units of which all sets are tried
+MOST_DRAWN = 160  # sets
+PAIRED = 8  # units whose pairs have losses of their own
+REFINED, CAPS = 2, 10  # rounds of further sets, and caps of each
+FACTORS = (1.0, 1.5, np.inf)
+EVALUATIONS = 100_000  # of learners, for a set
+FEWEST_ROWS = 200
+SLOWER = 10  # times that a walk takes longer than `PartialScores`
+_LARGEST = 1e100  # larger predictions, whose squares overflow, are left out
+_PROBABILITIES = ({"sigmoid"}, {"softmax"})
+
+
+class Trial:
+    """What a tree's answers lose without features, and under caps, on rows without labels.
+
+    `final`, float64 (n, K), and `exits` are the ends of the whole rows.
+    """
+
+    def __init__(self, tree: StageModel, rows: FallbackRows, final: F8, exits: I8) -> None:
+        is_plain = len(tree.stages) == 1
+        evaluations = EVALUATIONS if is_plain else EVALUATIONS // SLOWER
+        some = slice(0, max(FEWEST_ROWS, evaluations // max(1, len(tree.layout.learner))))
+        self.tree, self.rows = tree, rows
+        self._X, self._weight = rows.X[some], to_grid(rows.weight[some])
+        self._final, self._whole = final[some], tree.linked(final[some], exits[some])
+        assert tree.fallbacks is not None  # noqa: S101 - the caller made them
+        self._partial = PartialScores(tree, self._X, tree.fallbacks) if is_plain else None
+        self._prices = CostModel.uniform(tree.feature_names).select(tree.feature_names)
+
+    def of(self, tree: StageModel) -> Trial:
+        """Return the same trial of the same tree with other fallbacks."""
+        other = copy(self)
+        other.tree = tree
+        return other
+
+    def lost_by_sets(self, sets: B1) -> F8:
+        """Return the losses of rows that have only the features of each set, bool (m, U): float64 (m,)."""
+        return np.array([self._lost_by_set(each) for each in sets], np.float64)
+
+    def lost_by_cap(self, prices: PriceArrays, cap: float) -> float:
+        """Return the loss of some rows under a cap."""
+        some = slice(0, max(FEWEST_ROWS, len(self._X) // SLOWER))
+        walked = walk_under_limits(self.tree, prices, Limits(cap), self._X[some], by_path=True, n_jobs=1)
+        return self._distance(walked.final, walked.exits)
+
+    def _lost_by_set(self, there: B1) -> float:
+        if self._partial is not None:
+            return self._distance(self._partial.without(~there), np.zeros(len(self._X), np.int64))
+        absent = frozenset(self.tree.layout.used[~there].tolist())
+        limits = Limits(barred=absent)
+        walked = walk_under_limits(self.tree, self._prices, limits, self._X, by_path=True, n_jobs=1)
+        return self._distance(walked.final, walked.exits)
+
+    def _distance(self, scores: F8, exits: I8) -> float:
+        """Return how far scores of the first rows, float64 (m, K), moved by a line, are from whole answers."""
+        some = slice(0, len(scores))
+        with np.errstate(over="ignore", invalid="ignore"):
+            part = self.tree.linked(_move(scores, self._final[some], self._weight[some]), exits)
+        return _distance(self.tree, self._whole[some], part, self._weight[some])
+
+
+def _move(scores: F8, final: F8, weight: F8) -> F8:
+    """Move scores towards final ones, by a line for each output: float64 (n, K)."""
+    ok = np.asarray((np.maximum(np.abs(scores), np.abs(final)) < _LARGEST).all(axis=1))  # False for NaN
+    share = np.where(ok, weight, 0.0)
+    if not (total := share.sum()) > 0:
+        return scores
+    share, clean = share / total, np.where(ok[:, None], scores, 0.0)
+    mean, target = (np.atleast_1d(share @ each) for each in (clean, np.where(ok[:, None], final, 0.0)))
+    gap = clean - mean
+    pull = np.atleast_1d(share @ (gap * np.where(ok[:, None], final - target, 0.0)))
+    spread = np.atleast_1d(share @ (gap * gap))
+    slope = np.divide(pull, spread, out=np.zeros(len(spread)), where=spread > 0)
+    return np.asarray(target + slope * (scores - mean))
+
+
+def fit_set_losses(trial: Trial, prices: PriceArrays) -> SetLosses:
+    """Measure what answers lose by sets of features: first sets drawn at random, then those that seem best for caps.
+
+    Features that a price holds together are there together.
+    """
+    tree = trial.tree
+    wares, base = Wares.of(tree.layout.used, prices).priced()
+    units = _as_units(trial, wares)
+    tried = base | (_draw_sets(len(units)).astype(np.float64) @ units > 0)
+    losses = trial.lost_by_sets(tried)
+    for _ in range(REFINED):
+        choice = Choice(SetLosses(_regress(losses, tried, units), tried, losses), wares, base)
+        caps = wares.price * (np.arange(CAPS) + 0.5) / CAPS
+        chosen = [one.units for cap in caps.tolist() for one in (choice.expected(cap), choice.filled(cap))]
+        further = np.unique(base | (np.array(chosen).astype(np.float64) @ wares.features > 0), axis=0)
+        further = further[~(further[:, None] == tried).all(axis=2).any(axis=1)]
+        tried, losses = np.vstack([tried, further]), np.concatenate([losses, trial.lost_by_sets(further)])
+    return SetLosses(_regress(losses, tried, units), tried, losses)
+
+
+def fit_factors(trial: Trial, prices: PriceArrays, caps: F8) -> tuple[F8, F8]:
+    """Return caps as shares of the price of all features, and the factor of each that loses least; see `Fallbacks`."""
+    fallbacks = trial.tree.fallbacks
+    assert fallbacks is not None  # noqa: S101 - the caller made them
+    lost = []
+    for factor in FACTORS:
+        tree = evolve(trial.tree, fallbacks=evolve(fallbacks, cap_factors=[factor]))
+        lost.append([trial.of(tree).lost_by_cap(prices, cap) for cap in caps.tolist()])
+    price = Wares.of(trial.tree.layout.used, prices).price
+    return np.nan_to_num(caps / max(price, np.finfo(np.float64).tiny)), np.array(FACTORS)[np.argmin(lost, axis=0)]
+
+
+def _as_units(trial: Trial, wares: Wares) -> B1:
+    """Return the units whose losses are told apart, those that gain least together: bool (n, U)."""
+    units, tree = wares.features, trial.tree
+    if len(units) <= MOST_PAIRED:
+        return units
+    order = np.argsort(-(units @ step_sizes(tree.bank, tree.layout)), kind="stable")
+    first, rest = np.sort(order[: MOST_PAIRED - 1]), order[MOST_PAIRED - 1 :]
+    return np.vstack([units[first], units[rest].any(axis=0)])
+
+
+def _draw_sets(n: int) -> B1:
+    """Return sets of n units: all of them, or the whole one, none, single units, all others, and sets at random."""
+    if n <= ALL_SETS:
+        return (np.arange(1 << n)[::-1, None] >> np.arange(n) & 1).astype(np.bool_)
+    alone = np.eye(n, dtype=np.bool_)
+    keys = np.random.default_rng(n).random((max(0, min(MOST_DRAWN, 6 * n) - 2 * n), n))
+    sizes = 1 + np.arange(len(keys)) % (n - 1)
+    drawn = keys.argsort(axis=1).argsort(axis=1) < sizes[:, None]
+    return np.vstack([np.ones((1, n), np.bool_), np.zeros((1, n), np.bool_), alone, ~alone, drawn])
+
+
+def _distance(tree: StageModel, whole: F8, part: F8, weight: F8) -> float:
+    """Return the mean divergence of predictions from whole ones, or squared distance if they are no probabilities."""
+    ok = (np.abs(np.hstack([whole, part])) < _LARGEST).all(axis=1)  # False for NaN
+    if not weight[ok].any():
+        return 0.0
+    whole, part, weight = whole[ok], part[ok], weight[ok]
+    if {*tree.links} not in _PROBABILITIES:
+        return exact_mean(((whole - part) ** 2).sum(axis=1), weight)
+    if whole.shape[1] == 1:
+        whole, part = (np.hstack([each, 1.0 - each]) for each in (whole, part))
+    whole, part = (np.clip(each, SMALLEST, 1.0) for each in (whole, part))
+    return exact_mean((whole * np.log(whole / part)).sum(axis=1), weight)
+
+
+def _regress(losses: F8, tried: B1, units: B1) -> AbsenceLosses:
+    """Regress the losses of sets, bool (m, U), of which the first is whole, on the units that these lack: (n, U)."""
+    if not len(units) or not (largest := float(losses.max())) > 0:
+        return AbsenceLosses.none(units.shape[1])
+    there = (tried.astype(np.float64) @ units.T) == units.sum(axis=1)
+    found = AbsenceLosses.regress(losses / largest, np.ones(len(losses)), there, 1, _pairs(losses, there))
+    some, every = np.split(to_grid(np.concatenate([found.some, found.every])), 2)  # sums of some depend on no order
+    return evolve(found, sets=(found.sets.astype(np.float64) @ units) > 0, some=some, every=every)
+
+
+def _pairs(losses: F8, sets: B1) -> Sequence[tuple[int, int]]:
+    """Return the pairs of the units without which losses are largest in the mean."""
+    without = ~sets
+    means = losses @ without / np.maximum(without.sum(axis=0), 1)
+    chosen = sorted(np.argsort(-means, kind="stable")[:PAIRED].tolist())
+    return [(i, j) for place, i in enumerate(chosen) for j in chosen[:place]]

@@ -1,0 +1,165 @@
+"""What caps buy: the best set by estimate that they pay for, more under larger caps, and what that does for a score."""
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+import costframe as cf
+from costframe.core.cap_fits.partial_scores import PartialScores
+from costframe.core.stages.absence_losses import AbsenceLosses
+from costframe.core.stages.cap_ranks import MOST_ALL, Choice, Wares, rank_features
+from costframe.core.stages.set_losses import SetLosses
+from costframe.errors import StageError
+
+pytestmark = pytest.mark.engine
+
+SERVICES = {"form": 1.0, "account": 1.5, "device": 2.0, "history": 3.0, "income": 5.0, "bureau": 35.0}
+STRENGTHS = {"form": 1.3, "account": 1.1, "device": 1.0, "history": 0.55, "income": 0.55, "bureau": 0.9}
+NAMES = [f"{name}{i}" for name in SERVICES for i in range(2)]
+COSTS = cf.CostModel.of(
+    {"features": {name: {"cost": 0.0, "needs": [name[:-1]]} for name in NAMES}, "resources": SERVICES}
+)
+
+
+@st.composite
+def choices(draw):
+    """Draw units with prices of their own and shared ones, and losses of sets of their features."""
+    n = draw(st.integers(1, 5))
+    cost = np.array(draw(st.lists(st.sampled_from((0.5, 1.0, 3.0)), min_size=n, max_size=n)))
+    needs = np.array(draw(st.lists(st.booleans(), min_size=2 * n, max_size=2 * n))).reshape(n, 2)
+    wares = Wares(np.eye(n, dtype=np.bool_), cost, needs, np.array([2.0, 5.0]))
+    every = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(np.bool_)
+    weights = np.array(draw(st.lists(st.sampled_from((0.0, 0.25, 1.0)), min_size=2 * n, max_size=2 * n)))
+    absence = AbsenceLosses(0.0, np.vstack([np.eye(n), np.ones((n, n))]), weights, np.zeros(2 * n))
+    losses = np.array(draw(st.lists(st.sampled_from((0.0, 0.5, 1.0, 2.0)), min_size=len(every), max_size=len(every))))
+    tried = SetLosses(absence, every, losses)
+    return tried if draw(st.booleans()) else SetLosses.untried(absence), wares
+
+
+def price_of(wares, units):
+    """Price of units with the resources that they need."""
+    return wares.cost[units].sum() + wares.resource_cost[wares.needs[units].any(axis=0)].sum()
+
+
+@given(choices(), st.sampled_from((0.0, 1.0, 2.5, 4.0, 8.0, 20.0)))
+def test_a_cap_buys_the_best_set_that_it_pays_for(case, cap):
+    losses, wares = case
+    n = len(wares.cost)
+    table = rank_features(losses, wares, np.zeros(1), np.ones(1))
+    ranks = table.of(cap)
+    first = ranks == 0
+    assert price_of(wares, first) <= cap
+    every = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(np.bool_)
+    lost = losses.losses if len(losses.sets) else losses.absence.of(every)
+    affordable = np.array([price_of(wares, units) <= cap for units in every])
+    assert lost[(every == first).all(axis=1)][0] == lost[affordable].min()  # so a larger cap is never worse
+    assert sorted(ranks[~first].tolist()) == list(range(1, 1 + np.count_nonzero(~first)))
+    loose = rank_features(losses, wares, np.array([0.0, 1.0]), np.array([1.0, np.inf]))
+    assert loose.of(0.4 * wares.price).tolist() == table.of(0.4 * wares.price).tolist()
+    assert not loose.of(0.6 * wares.price).any()  # the order of learners chooses
+
+
+def test_many_units_are_chosen_nearly_as_well_as_few():
+    """Greedily, with the units that gain most first, as an exhaustive search of the same knapsack finds."""
+    rng = np.random.default_rng(0)
+    n = MOST_ALL
+    for _ in range(20):
+        wares = Wares(np.eye(n, dtype=np.bool_), rng.integers(1, 9, n) * 1.0, np.zeros((n, 0), np.bool_), np.empty(0))
+        gains = rng.random(n)
+        choice = Choice(
+            SetLosses.untried(AbsenceLosses(0.0, np.eye(n), gains, np.zeros(n))), wares, np.zeros(n, np.bool_)
+        )
+        more = Wares(
+            np.hstack([np.vstack([np.eye(n), np.zeros((1, n))]), np.eye(n + 1)[:, n:]]).astype(np.bool_),
+            np.append(wares.cost, 99.0),
+            np.zeros((n + 1, 0), np.bool_),
+            np.empty(0),
+        )
+        wider = AbsenceLosses(0.0, np.eye(n + 1), np.append(gains, 0.0), np.zeros(n + 1))
+        greedy = Choice(SetLosses.untried(wider), more, np.zeros(n + 1, np.bool_))
+        best, found = gains[choice.expected(15.0).units].sum(), gains[greedy.expected(15.0).units[:n]].sum()
+        assert 0.85 * best <= found <= best
+
+
+def test_units_are_features_that_one_resource_holds_together():
+    wares = Wares.of(np.arange(12), COSTS.select(NAMES))
+    assert wares.features.sum(axis=1).tolist() == [2] * 6
+    assert wares.price == sum(SERVICES.values())
+    free = cf.CostModel.of({"features": dict.fromkeys(NAMES, 0.0) | {"form0": 2.0}})
+    priced, base = Wares.of(np.arange(12), free.select(NAMES)).priced()
+    assert (priced.price, base.tolist()) == (2.0, [False] + [True] * 11)
+
+
+def draw(n, seed):
+    """Applicants: six services of two numbers each, whose scores add up."""
+    rng = np.random.default_rng(seed)
+    X, score = np.empty((n, len(NAMES))), np.zeros(n)
+    for number, name in enumerate(SERVICES):
+        X[:, 2 * number : 2 * number + 2] = block = rng.normal(size=(n, 2))
+        score += STRENGTHS[name] * (block @ [1.0, 0.6])
+    return X, (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
+
+
+@pytest.fixture(scope="module")
+def six():
+    """A model of LightGBM over six services, adopted with its rows, and test rows."""
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = draw(4000, 0)
+    fitted = lightgbm.LGBMClassifier(verbose=-1, n_jobs=1, random_state=0, deterministic=True).fit(X, y)
+    return cf.adopt(fitted, NAMES).with_costs(COSTS).with_fallbacks(X), *draw(4000, 1)
+
+
+def test_the_bureau_and_three_cheap_services_fit_a_cap_of_40(six):
+    model, X, y = six
+    scores = {}
+    for cap in (4.5, 8.0, 15.0, 40.0, 43.0):
+        report = model.cost(X, max_cost=cap)
+        assert report.per_row.max() <= cap
+        scores[cap] = roc_auc_score(y, model.predict(X, max_cost=cap))
+        if cap == 40.0:
+            bought = {NAMES[f][:-1] for f in np.flatnonzero(report.acquired.any(axis=0))}
+            assert bought == {"form", "account", "device", "bureau"}
+    assert scores[40.0] >= 0.84
+    assert scores[40.0] > scores[15.0] + 0.01
+    assert list(scores.values()) == sorted(scores.values())
+
+
+def test_money_that_the_best_set_leaves_buys_more(six):
+    model = six[0]
+    assert {name[:-1] for name in model.inquire(max_cost=12.5).needs} == {*SERVICES} - {"bureau"}
+    row = dict(zip(NAMES, six[1][0], strict=True))
+    for terms, expected in (
+        ({"max_cost": 8.0, "known": ["bureau"]}, {"bureau", "form", "account", "device", "history"}),
+        ({"max_cost": 40.0, "unavailable": ["bureau"]}, {*SERVICES} - {"bureau"}),
+    ):
+        end = cf.predict_one(model, row, **terms)
+        assert {name[:-1] for name in end.acquired} == expected
+        assert end.cost <= terms["max_cost"]
+
+
+def test_scores_without_features_are_those_of_walks_without_them(six):
+    model, X, _ = six
+    X, known = X[:50], model.fallbacks
+    n, width = known.offset.shape
+    plain = attrs.evolve(
+        known, offset=np.zeros((n, width)), slope=np.ones((n, width)), carry=np.zeros((n, width)),
+        low=np.full_like(known.low, -np.inf), high=np.full_like(known.high, np.inf),
+    )  # fmt: skip
+    tree = attrs.evolve(model, fallbacks=plain)
+    partial = PartialScores(tree, X, plain)
+    for down in ((), ("bureau",), ("form", "history"), tuple(SERVICES)):
+        absent = np.array([NAMES[f][:-1] in down for f in tree.layout.used])
+        walked = tree.decision_function(X, unavailable=down)
+        np.testing.assert_allclose(partial.without(absent)[:, 0], walked, rtol=1e-9, atol=1e-9)
+
+
+def test_losses_of_other_models_are_refused(six):
+    known = six[0].fallbacks
+    short = SetLosses.untried(AbsenceLosses.none(3))
+    with pytest.raises(StageError, match="set_losses: expected sets of 12 features, got 3"):
+        attrs.evolve(six[0], fallbacks=attrs.evolve(known, set_losses=short)).predict(six[1][:1], max_cost=1.0)
+    with pytest.raises(StageError, match="cap_factors: expected numbers >= 1"):
+        attrs.evolve(six[0], fallbacks=attrs.evolve(known, cap_factors=0.5 * np.ones_like(known.cap_factors)))
