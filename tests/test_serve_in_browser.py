@@ -45,7 +45,7 @@ def page(request, browser, address):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
     browser.get_log("browser")
     browser.get(address)
-    WebDriverWait(browser, 30).until(lambda one: one.execute_script("return !!(window.page && window.page.told)"))
+    WebDriverWait(browser, 300).until(lambda one: one.execute_script("return !!(window.page && window.page.told)"))
     yield browser
     assert not [entry for entry in browser.get_log("browser") if entry["source"] != "network"]
 
@@ -57,7 +57,7 @@ def text(page, name):
 def wait_for(page, condition):
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(page, 30).until(lambda one: one.execute_script(f"return {condition}"))
+    WebDriverWait(page, 300).until(lambda one: one.execute_script(f"return {condition}"))
 
 
 def answered(page):
