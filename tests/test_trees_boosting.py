@@ -207,10 +207,12 @@ def test_regressions_of_many_numbers_predict_each_out_of_fold():
     for t in range(3):
         assert np.corrcoef(found.predictions[:, t], targets[:, t])[0, 1] > 0.9
     changed = targets.copy()
-    changed[np.flatnonzero(fold == 0)[:2]] += [[1.0], [-1.0]]  # the means stay
-    again = ManyFolds.fit(data, rows, changed, fold, boosted(8, 20, 0.2, 60), whole=False)
-    assert np.allclose(found.predictions[fold == 0], again.predictions[fold == 0])
-    assert not np.allclose(found.predictions[fold == 1], again.predictions[fold == 1])
+    changed[np.flatnonzero(fold == 0)[:2]] += [[1.0], [2.0]]  # means move too
+    again = ManyFolds.fit(data, rows, changed, fold, boosted(8, 20, 0.2, 60))
+    for shares in (np.ones(3), np.array([0.0, 0.5, 1.0])):
+        a, b = (each.shrunk(shares).predictions for each in (found, again))
+        assert np.allclose(a[fold == 0], b[fold == 0], rtol=1e-12)
+        assert not np.allclose(a[fold == 1], b[fold == 1], rtol=1e-6)
 
 
 # --- linear starts -----------------------------------------------------------------------------------------------

@@ -127,6 +127,10 @@ class Problem:
         """Return the losses to plan with, in money with stakes, given out-of-fold scores (n, K): float64 (n,)."""
         return self.loss.by_row(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)
 
+    def realised(self, scores: F8) -> F8:
+        """Return the same with costs of errors as they came, without expectations: float64 (n,)."""
+        return self.loss.by_row(self.rows.y, scores) if self.stakes is None else self.stakes.realised(scores)
+
     def held_out(self, rows: Rows, scores: F8) -> HeldOutPredictions:
         """Return rows with predictions, from their out-of-fold scores (n, K)."""
         return HeldOutPredictions(rows, squeeze(apply_link(self.loss.link, scores)))

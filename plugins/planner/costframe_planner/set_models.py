@@ -35,6 +35,7 @@ class SetModel:
     answer: Answer  # their sum, if they are the first learners of a bank
     scores: F8  # (n, K): out-of-fold scores
     losses: F8  # (n,): losses of these
+    realised: F8  # (n,): the same without expectations; see `Problem.realised`
 
 
 def choose_trees(problem: Problem) -> TreeSettings:
@@ -100,7 +101,7 @@ def _train_copies(problem: Problem, base: GivenBase, columns: I8) -> SetModel:
         raise DataError(
             f"base: {type(base.model).__name__}: expected predictions that have a square, got {np.abs(scores).max():g}"
         )
-    return SetModel(tuple(columns.tolist()), base.fit(rows, columns), answer, scores, losses)
+    return SetModel(tuple(columns.tolist()), base.fit(rows, columns), answer, scores, losses, problem.realised(scores))
 
 
 def train_models(
@@ -126,7 +127,8 @@ def train_models(
         if problem.stakes is not None and base is None:
             read = sorted({*read, *problem.stakes.columns})
         read = sorted({*read, *(f for selector in selectors if selector <= features for f in selector)})
-        return SetModel(tuple(read), trees, answer, fitted.scores, problem.losses(fitted.scores))
+        scores = fitted.scores
+        return SetModel(tuple(read), trees, answer, scores, problem.losses(scores), problem.realised(scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
     made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)

@@ -43,23 +43,25 @@ def induce(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFold
 
     V_k(i) is the loss and price of row i from stop k on, under out-of-fold regressions: l_k(i) if it stays, else
     tradeoff * price(k -> j) + V_j(i) for the j with the least Q_kj(i) + tradeoff * price(k -> j) < 0, where Q_kj
-    regresses V_j - l_k.
+    regresses V_j - l_k. With costs of errors it is shrunk by the same values of realised costs; see `regress`.
     """
     models, routes = trained.models, trained.routes
     folds: list[ManyFolds] = []
-    values = [model.losses for model in models]
+    values, realised = [model.losses for model in models], [model.realised for model in models]
     for k in range(len(models) - 2, -1, -1):
-        losses = models[k].losses
-        targets = np.stack([values[j] - losses for j in range(k + 1, len(models))], axis=1)
-        folds.append(regress(problem, trained.seen[k], targets, n_threads=problem.n_threads))
+        targets, truths = (
+            np.stack([own[j] - own[k] for j in range(k + 1, len(models))], axis=1) for own in (values, realised)
+        )
+        folds.append(regress(problem, trained.seen[k], targets, truths, n_threads=problem.n_threads))
         price = routes.worth(np.array([1 << k]), tradeoff)[0, k + 1 :]
         asked = folds[-1].predictions + price
         if trained.parted and k == 0 and (asked >= 0).all():
             folds[-1] = _set_out(folds[-1], asked)
             asked = folds[-1].predictions + price
-        best, rows = asked.argmin(axis=1), np.arange(len(losses))
-        onwards = losses + targets[rows, best] + price[best]
-        values[k] = np.where(asked[rows, best] < 0, onwards, losses)
+        best, rows = asked.argmin(axis=1), np.arange(len(asked))
+        goes = asked[rows, best] < 0
+        for own, further in ((values, targets), (realised, truths)):
+            own[k] = np.where(goes, own[k] + further[rows, best] + price[best], own[k])
     return folds[::-1]
 
 

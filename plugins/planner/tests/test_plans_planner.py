@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from naive_costs import full_cost
 
 import costframe as cf
-from costframe.plugin import PathPoint, Rung
+from costframe.plugin import PathPoint, Rows, Rung
 from costframe.sets import SetPrices
-from costframe.trees import ManyFolds
+from costframe.trees import BinnedData, ManyFolds, TreeSettings
 from costframe_planner import trained as induction
+from costframe_planner.gains import _slope, regress
 from costframe_planner.plan_points import PlanKey, ladder_around
 from costframe_planner.routes import Routes, follow
 from costframe_planner.trained import Trained, induce
@@ -85,12 +86,17 @@ class Model:
     features: tuple
     losses: np.ndarray
 
+    @property
+    def realised(self):
+        return self.losses
+
 
 def trained_exactly(problem, monkeypatch):
     """A plan whose regressions predict exact conditional means."""
 
-    def regress(_problem, seen, targets, **_):
-        return ManyFolds(problem.mean_given(seen, targets), targets.mean(axis=0), None)
+    def regress(_problem, seen, targets, *_, **__):
+        mean, place = targets.mean(axis=0), np.zeros(len(targets), np.int64)
+        return ManyFolds(problem.mean_given(seen, targets), mean[np.newaxis], place, mean, None)
 
     monkeypatch.setattr(induction, "regress", regress)
     models = [Model(stop, problem.losses[k]) for k, stop in enumerate(STOPS)]
@@ -120,6 +126,36 @@ def test_induction_is_the_optimum_on_nested_sets_and_loss_to_go_the_open_loop_pl
             assert to_go == pytest.approx(problem.plan(tradeoff, optimal=False), abs=1e-12)
             better += best < to_go - 1e-9
     assert better > 0
+
+
+# --- regressions of gains ----------------------------------------------------------------------------------------
+
+
+def rows_of(random, n=300):
+    return Rows(random.normal(size=(n, 3)), random.normal(size=n), np.ones(n))
+
+
+def test_gains_that_only_seem_to_depend_on_the_row_are_means():
+    random = np.random.default_rng(0)
+    rows = rows_of(random)
+    slopes = [_slope(rows, *random.normal(size=(2, 300))) for _ in range(300)]
+    assert 0.08 < np.mean(np.array(slopes) > 0) < 0.25  # a standard error is exceeded by 16 %
+    moved = random.normal(size=300)
+    assert 0.6 < _slope(rows, moved, 0.8 * moved + random.normal(size=300)) < 0.8
+    assert _slope(rows, moved, 3 * moved) == 1.0
+    assert _slope(rows, moved, 1e250 * random.normal(size=300)) in {0.0, 1.0}
+
+
+def test_gains_in_money_are_shrunk_by_what_errors_really_cost():
+    random = np.random.default_rng(0)
+    rows = rows_of(random)
+    data = BinnedData.of(rows, TreeSettings())
+    problem = SimpleNamespace(n_rows=300, rows=rows, fold=np.arange(300) % 5)
+    expected = rows.X[:, :1]
+    real, none = (regress(problem, data, expected, truths) for truths in (expected, np.zeros((300, 1))))
+    assert np.corrcoef(real.predictions[:, 0], expected[:, 0])[0, 1] > 0.9
+    assert np.ptp(none.trees.values) == 0
+    assert len(np.unique(none.predictions)) <= 3  # the means outside each part
 
 
 # --- ladders -----------------------------------------------------------------------------------------------------
