@@ -1,10 +1,12 @@
 """Needs ../shared: whether the gains that a plan states for its asks are those that held-out rows realise.
 
-    python benchmarks/reasons.py [heart thyroid nhanes sat12]
+    python benchmarks/reasons.py [heart thyroid nhanes sat12 letter drawn] [--splits 3] [--rows 600] [--judged 2000]
 
 For each ask of each test row: the stated gain, beside the loss (or cost of errors) of the row at the stop where it
-asked, minus that at its end and minus what it bought after the ask. Bias is stated minus realised, with its standard
-error over rows. Plans of losses at the tradeoff 1e-3; plans in money where each wrong class costs what all features do.
+asked, minus that at the stop that it asked for. Where a plan states gains net of what follows, it is minus that at the
+row's end and minus what the row bought after the ask. Bias is stated minus realised, both summed over the asks of a
+row, with its standard error over splits, or over test rows of a single split. Plans of losses are at the tradeoff 1e-3,
+plans in money where each wrong class costs what all features do; both are trained on some of the training rows.
 """
 
 from __future__ import annotations
@@ -19,87 +21,137 @@ from harness.points import markdown
 from harness.tables import load, options
 
 if TYPE_CHECKING:
-    from costframe.core.arrays import F8, I8
+    from collections.abc import Callable
 
-TABLES = ("heart", "thyroid", "nhanes", "sat12")
-HEADER = ["plan", "rows", "asks a row", "stated", "realised", "bias", "why, median us"]
+    from costframe.core.arrays import F8, I8
+    from costframe.datasets import Dataset
+
+    Found = tuple[int, F8, F8, F8, list[float]]
+
+TABLES = ("heart", "thyroid", "nhanes", "sat12", "letter", "drawn")
+HEADER = ["plan", "train", "test", "asks a row", "stated", "realised", "bias", "why, median us"]
 _SURE = 1e-15
 
 
 def main() -> None:
-    chosen = options(__doc__, TABLES, known=TABLES).tables
-    rows: list[list[Any]] = []
-    for name in chosen:
-        data = load(name, 0)
-        train, test = data.part("train"), data.part("test")
-        model = cf.estimator("planner", data.task, costs=data.costs, tradeoff=1e-3, n_jobs=1).fit(train.X, train.y)
-        rows.append(measure(f"{name}, loss", model, test.X, log_losses(data.codes(test.y))))
-        price = data.costs.full_cost(data.feature_names)
-        matrix = np.where(np.eye(len(model.classes_), dtype=bool), 0.0, price)
-        priced = cf.CostModel.of(data.costs, errors=matrix)
-        model = cf.estimator("planner", data.task, costs=priced, n_jobs=1).fit(train.X, train.y)
-        rows.append(measure(f"{name}, money", model, test.X, wrong(data.codes(test.y), price)))
+    number: dict[str, Any] = {"type": int, "metavar": "N"}
+    chosen = options(
+        __doc__,
+        TABLES,
+        splits=number | {"default": 3, "help": "splits of each table"},
+        rows=number | {"default": 600, "help": "most training rows"},
+        judged=number | {"default": 2000, "help": "most test rows"},
+    )
+    rows = []
+    for name in chosen.tables:
+        for kind in ("loss", "money"):
+            splits = range(chosen.splits)
+            found = [compare(load(name, split), kind, split, chosen.rows, chosen.judged) for split in splits]
+            rows.append([f"{name}, {kind}", *summarize(found)])
+            print(" | ".join(rows[-1]), flush=True)
     print(markdown(HEADER, rows))
 
 
-def log_losses(y: I8) -> Any:
-    """Return the log loss of one row, given its number and its prediction."""
+def compare(data: Dataset, kind: str, seed: int, most: int, judged: int) -> Found:
+    """Fit a plan to some rows, and compare its gains with those of test rows; see `measure`."""
+    random = np.random.default_rng(seed)
 
-    def loss(i: int, value: float | F8) -> float:
-        return -float(np.log(max(both(value)[y[i]], _SURE)))
+    def draw(name: str, count: int) -> tuple[F8, Any]:
+        part = data.part(name)
+        some = np.sort(random.permutation(len(part.y))[:count])
+        return part.X[some], part.y[some]
 
-    return loss
+    (X, y), (X_test, y_test) = draw("train", most), draw("test", judged)
+    labels = np.unique(y)
+    known = np.isin(y_test, labels)
+    X_test, truth = X_test[known], np.searchsorted(labels, y_test[known])
+    tradeoff: float | None = 1e-3
+    costs, losses = data.costs, log_losses(truth)
+    if kind == "money":
+        price = data.costs.full_cost(data.feature_names)
+        errors = np.where(np.eye(len(labels), dtype=bool), 0.0, price)
+        costs, tradeoff, losses = cf.CostModel.of(data.costs, errors=errors), None, wrong(truth, price)
+    model = cf.estimator("planner", data.task, costs=costs, tradeoff=tradeoff, n_jobs=1).fit(X, y)
+    return len(y), *measure(model.predictor_, X_test, losses)
 
 
-def wrong(y: I8, price: float) -> Any:
-    """Return the cost of a row's likeliest class, where every error has one price."""
-
-    def loss(i: int, value: float | F8) -> float:
-        return price * float(both(value).argmax() != y[i])
-
-    return loss
+def log_losses(y: I8) -> Callable[[F8], F8]:
+    """Return the log losses of rows, given their probabilities, (n, M)."""
+    return lambda chances: -np.log(np.maximum(chances[np.arange(len(y)), y], _SURE))
 
 
-def both(value: float | F8) -> F8:
-    """Return the probabilities of all classes: float64 (M,)."""
-    return np.array([1.0 - value, value]) if np.ndim(value) == 0 else np.asarray(value)
+def wrong(y: I8, price: float) -> Callable[[F8], F8]:
+    """Return the costs of rows' likeliest classes, given their probabilities, where every error has one price."""
+    return lambda chances: price * (chances.argmax(axis=1) != y)
 
 
-def measure(title: str, model: Any, X: F8, loss: Any) -> list[Any]:
-    """Compare stated with realised gains of all asks of rows."""
-    plan, names = model.predictor_, model.predictor_.feature_names
-    stated, realised, times = np.zeros(len(X)), np.zeros(len(X)), []
-    n_asks = 0
+def summarize(found: list[Found]) -> list[str]:
+    """Return the cells of a line: numbers of rows, means over splits, the bias with its error, and times."""
+    n_train, asks, stated, realised, times = zip(*found, strict=True)
+    gaps = [said - real for said, real in zip(stated, realised, strict=True)]
+    means = np.array([gap.mean() for gap in gaps])
+    spread = means.std(ddof=1) if len(means) > 1 else gaps[0].std()
+    error = spread / np.sqrt(len(means) if len(means) > 1 else len(gaps[0]))
+    asked, said, real = (np.mean([each.mean() for each in part]) for part in (asks, stated, realised))
+    figures = f"{asked:.2f}", f"{said:.3g}", f"{real:.3g}", f"{means.mean():+.2g} +- {error:.2g}"
+    return [f"{n_train[0]:,}", f"{len(asks[0]):,}", *figures, f"{1e6 * np.median(np.concatenate(times)):.0f}"]
+
+
+def measure(plan: Any, X: F8, losses: Callable[[F8], F8]) -> tuple[F8, F8, F8, list[float]]:
+    """Return each row's number of asks with gains, the sums of their stated and of their realised gains, and times."""
+    terms = plan.terms()
+    at_stops, ways = losses_at_stops(plan, X, losses), np.concatenate([part.to for part in plan.walk(X, terms)])
+    is_planned, tradeoff = plan.plan_terms(terms).planned, plan.plan_terms(terms).tradeoff
+    asks, stated, realised = np.zeros((3, len(X)))
+    times = list[float]()
     for i, row in enumerate(X):
-        inquiry, asked = plan.inquire(), []
-        values = dict(zip(names, row.tolist(), strict=True))
-        while inquiry.needs:
-            begun = time.perf_counter()
-            why = inquiry.why()
-            times.append(time.perf_counter() - begun)
-            if why.asks[0].gain is not None:
-                before = plan.inquire(known=inquiry_values(inquiry, values), unavailable=rest(plan, inquiry)).answer
-                asked.append((why.asks[0].gain, loss(i, before.value), inquiry.cost + why.price, why.tradeoff))
-            inquiry.supply({name: values[name] for name in inquiry.needs})
-        end = inquiry.answer
-        for gain, before, paid, tradeoff in asked:
-            stated[i] += gain
-            realised[i] += before - loss(i, end.value) - tradeoff * (end.cost - paid)
-        n_asks += len(asked)
-    gap = stated - realised
-    error = gap.std() / np.sqrt(len(X))
-    figures = f"{stated.mean():.4g}", f"{realised.mean():.4g}", f"{gap.mean():+.3g} +- {error:.2g}"
-    return [title, f"{len(X):,}", f"{n_asks / len(X):.2f}", *figures, f"{1e6 * np.median(times):.0f}"]
+        gains, paid = ask(plan, row, times)
+        stops, steps = steps_of(plan, ways[i])
+        for (stop, later), gain, before in zip(steps, gains, paid, strict=True):
+            if gain is None:
+                continue
+            planned = plan.stops[stop].planned
+            is_net = is_planned and planned is not None and len(planned.learners) > 0
+            gained = at_stops[i, stop] - at_stops[i, stops[-1] if is_net else later]
+            asks[i], stated[i] = asks[i] + 1, stated[i] + gain
+            realised[i] += gained - (tradeoff * (paid[-1] - before) if is_net else 0.0)
+    return asks, stated, realised, times
 
 
-def inquiry_values(inquiry: Any, values: dict[str, float]) -> dict[str, float]:
-    """Return the values that a row has."""
-    return {name: values[name] for name in inquiry.acquired}
+def losses_at_stops(plan: Any, X: F8, losses: Callable[[F8], F8]) -> F8:
+    """Return the losses of rows at each stop, as if they had its features: float64 (n, stops)."""
+    table = np.hstack([X, np.empty((len(X), plan.n_outputs))])
+    predictions = [stop.answer.predictions(plan.layout.score(k, table)) for k, stop in enumerate(plan.stops)]
+    return np.stack([losses(np.hstack([1.0 - p, p]) if p.shape[1] == 1 else p) for p in predictions], axis=1)
 
 
-def rest(plan: Any, inquiry: Any) -> list[str]:
-    """Return the features that a row does not have."""
-    return [name for name in plan.feature_names if name not in inquiry.acquired]
+def steps_of(plan: Any, to: I8) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return the stops of a row, given where it goes from each one, and its steps to stops with new features.
+
+    The first step is to stop 0 itself, if it has features.
+    """
+    have, stops = set(plan.stops[0].features.tolist()), [0]
+    steps = [(0, 0)] if have else []
+    while to[stops[-1]] not in {stops[-1], -1}:
+        stops.append(int(to[stops[-1]]))
+        wanted = set(plan.stops[stops[-1]].features.tolist())
+        steps += [(stops[-2], stops[-1])] if wanted - have else []
+        have |= wanted
+    return stops, steps
+
+
+def ask(plan: Any, row: F8, times: list[float]) -> tuple[list[float | None], list[float]]:
+    """Return the stated gain of each ask of a row, and what it has paid after each; append the times of reasons."""
+    inquiry, gains, paid = plan.inquire(), list[float | None](), list[float]()
+    values = dict(zip(plan.feature_names, row.tolist(), strict=True))
+    while inquiry.needs:
+        begun = time.perf_counter()
+        why = inquiry.why()
+        times.append(time.perf_counter() - begun)
+        gains.append(why.asks[0].gain)
+        inquiry.supply({name: values[name] for name in inquiry.needs})
+        paid.append(inquiry.cost)
+    return gains, paid
 
 
 if __name__ == "__main__":
