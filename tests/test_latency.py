@@ -156,6 +156,12 @@ def test_times_are_kept_in_files_and_models(tmp_path):
     assert cf.load(tmp_path / "m").costs == COSTS
 
 
+def test_no_rows_have_no_latencies():
+    report = TREE.cost(np.empty((0, len(NAMES))), latency=True)
+    assert report.latency.shape == (0,)
+    assert np.isnan(report.latency_quantiles([0.5, 0.9])).tolist() == [True, True]
+
+
 def test_time_can_be_the_price():
     timed = COSTS.as_time()
     assert (timed.unit, timed.full_cost()) == ("ms", 2.0 + 5 + 1 + 30 + 20 + 10)

@@ -128,4 +128,4 @@ def _widen(tree: StageTree, names: tuple[str, ...]) -> StageTree:
     if costs is not None:
         others = (FeaturePrice(name, 1.0) for name in names if name not in set(costs.names))
         costs = evolve(costs, features=(*costs.features, *others))
-    return evolve(tree.over(names), costs=costs)
+    return tree.over(names, costs)

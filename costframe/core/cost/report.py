@@ -201,9 +201,14 @@ class CostReport:
         return self.errors
 
     def latency_quantiles(self, shares: Sequence[float] = (0.5, 0.9, 0.99)) -> F8:
-        """Return the milliseconds within which these shares of the rows have their values: float64 (shares,)."""
+        """Return the milliseconds within which these shares of the rows have their values: float64 (shares,).
+
+        NaN for no rows.
+        """
         if self.latency is None:
             raise ParameterError("latency: was not requested; use cost(..., latency=True)")
+        if not len(self.latency):
+            return np.full(len(shares), np.nan)
         return np.quantile(self.latency, list(shares), method="inverted_cdf")
 
     def _largest_parts(self) -> list[tuple[str, float]]:

@@ -108,12 +108,12 @@ class StageTree(StageModel, Predictor):
         names = tuple(self.feature_names[f] for f in self.bank.read)
         if names == self.feature_names or self.costs is not None:
             return self
-        return self.over(names)
+        return self.over(names, None)
 
-    def over(self, names: tuple[str, ...]) -> StageTree:
-        """Return the same model for rows of the columns `names`, which include all that it reads."""
-        spare = None if self.spare is None else self.spare.over(names)
-        return evolve(self, bank=self.bank.with_features(names), fallbacks=self.fallbacks, spare=spare)
+    def over(self, names: tuple[str, ...], costs: CostModel | None) -> StageTree:
+        """Return the same model for rows of the columns `names`, which include all that it reads, at their prices."""
+        spare = None if self.spare is None else self.spare.over(names, None)
+        return evolve(self, bank=self.bank.with_features(names), costs=costs, fallbacks=self.fallbacks, spare=spare)
 
     @cached_property
     def sure_features(self) -> tuple[str, ...]:
@@ -245,7 +245,7 @@ class StageTree(StageModel, Predictor):
     def asked_rounds(self, X: F8, terms: Terms) -> AskedRounds:
         """Return the rounds in which rows ask for features; see `Predictor.asked_rounds`."""
         prices, limits, used = terms.prices, terms.limits, self.layout.used
-        if terms.known:
+        if terms.known or StandIn.of(self, prices, limits) is not None:
             return super().asked_rounds(X, terms)
         if limits is not None and not self.cannot_bind(limits, prices):
             rounds = np.zeros((len(X), len(used)), np.int32)
