@@ -420,7 +420,7 @@ inline void walk_capped(const CappedTable& table, Vector<const i64> rows, Vector
             ends.masks(i, u >> 6) |= u64{(row.marks[u] & is_bought) != 0} << (u & 63);
         }
         ends.spent[3 * i] = row.account.weight, ends.spent[3 * i + 1] = row.account.comparisons;
-        ends.spent[3 * i + 2] = row.account.uses;
+        ends.spent[3 * i + 2] = row.account.uses - row.account.n_used;
     }
 }
 

@@ -71,7 +71,9 @@ def end_of(stepper):
     bits = np.packbits(marks[:n_used] & BOUGHT, bitorder="little").tobytes()
     scores, (route_score, share) = numbers[n_used + 4 :][:n_outputs], numbers[-2 - n_outputs : -n_outputs]
     masks = np.frombuffer(bits.ljust(8 * word_count(n_used), b"\0"), "<u8")
-    end = (stage, why != 0, share, scores, numbers[-n_outputs:], route_score, masks, numbers[n_used:][:3])
+    weight, comparisons, uses, n_read = numbers[n_used:][:4]
+    spent = [weight, comparisons, uses - n_read]
+    end = (stage, why != 0, share, scores, numbers[-n_outputs:], route_score, masks, spent)
     return CappedRows(*(np.array([each]) for each in end))
 
 
@@ -86,7 +88,7 @@ def expect_end(found, end, tree):
     assert same_bits(found.final[0, : len(final)], final)
     assert same_bits(found.route_scores[0], end.route_score)
     assert {int(f) for f in layout.used[bought]} == end.bought & {int(f) for f in layout.used}
-    assert found.spent[0].tolist() == [end.weight, end.comparisons, end.uses]
+    assert found.spent[0].tolist() == [end.weight, end.comparisons, end.uses - len(end.used)]
 
 
 @QUIET

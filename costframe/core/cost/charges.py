@@ -47,9 +47,10 @@ def hard_charges(
         weights[at] += weights_at[stage]
         if layout.below[stage] < 0:
             scores[at], exits[at] = values, stage
-    uses, comparisons = runner.spent[:, 1], runner.spent[:, 0]
+    comparisons = runner.spent[:, 0]
+    again = runner.spent[:, 1] - np.bitwise_count(runner.masks).sum(axis=1) if prices.reuse else None
     ends = tree.ends_of(scores, exits, X)
-    return charge_masks(tree, prices, runner.masks, weight, weights, comparisons, uses, reached, ends, acquired)
+    return charge_masks(tree, prices, runner.masks, weight, weights, comparisons, again, reached, ends, acquired)
 
 
 def charge_masks(
@@ -59,16 +60,16 @@ def charge_masks(
     weight: F8,
     weights: F8,
     comparisons: F8,
-    uses: F8,
+    again: F8 | None,
     stage_weight: F8,
     ends: Ends,
     acquired: B1,
 ) -> Charges:
     """Charge rows that acquired the features `masks`, of those that the tree uses; see `Charges`.
 
-    `weights` are the sums of e_t of the learners that rows evaluated, and `comparisons` theirs, in their units. `uses`
-    counts the pairs of a learner and a feature that it read, if there is a price of reuse. `acquired`, False before,
-    becomes a part of the charges.
+    `weights` are the sums of e_t of the learners that rows evaluated, and `comparisons` theirs, in their units. `again`
+    counts the uses of features beyond the first, if there is a price of reuse. `acquired`, False before, becomes a part
+    of the charges.
     """
     used, exact, feature_weight, digits = tree.layout.used, tree.exact(prices), np.zeros(len(prices.cost)), []
     packed = tree.needs(prices).packed
@@ -79,14 +80,13 @@ def charge_masks(
             masks, used, cost[used], packed, resource_cost, weight, acquired, digits[-1], bought, resource_weight
         )
     feature_weight[used] = bought
-    again = uses - np.bitwise_count(masks).sum(axis=1) if prices.reuse else None
     counts = ((exact.learner, weights), (exact.split, comparisons), (exact.reuse, again))
     return Charges(
         acquired,
         exact.per_row(digits),
         learners=exact.money(exact.learner) * weights if prices.learner else None,
         comparisons=exact.money(exact.split) * comparisons if prices.spends else None,
-        reuse=None if again is None else prices.reuse * again,
+        reuse=prices.reuse * again if prices.reuse and again is not None else None,
         per_row=exact.per_row(digits, *counts),
         feature_weight=feature_weight,
         resource_weight=resource_weight,
@@ -256,7 +256,7 @@ def charge_tree(tree: StageModel, X: F8, weight: F8, terms: Terms) -> Charges:
 
 def _charge_capped(tree: StageModel, prices: PriceArrays, X: F8, rows: CappedRows, weight: F8) -> Charges:
     """Charge rows, float64 (rows, d), after their walk under limits."""
-    weights, comparisons, uses = rows.spent.T
+    weights, comparisons, again = rows.spent.T
     reached = np.bincount(rows.exits, weights=weight, minlength=len(tree.stages)).astype(np.float64)
     for number in range(len(tree.stages) - 1, -1, -1):  # children come after their parent
         stage = tree.stages[number]
@@ -269,7 +269,7 @@ def _charge_capped(tree: StageModel, prices: PriceArrays, X: F8, rows: CappedRow
         weight,
         weights,
         comparisons,
-        uses,
+        again,
         reached,
         tree.ends_of(rows.final, rows.exits, X, rows.cut),
         np.zeros((len(weight), len(prices.cost)), np.bool_),

@@ -213,7 +213,7 @@ class CertainPredictor(Predictor):
             weight,
             rows.account[:, WEIGHT],
             rows.account[:, COMPARISONS],
-            rows.account[:, USES],
+            rows.account[:, USES] - np.bitwise_count(rows.masks).sum(axis=1),
             np.array([float(weight.sum())]),
             self._ends_of(rows, X),
             np.zeros((len(X), len(prices.cost)), np.bool_),

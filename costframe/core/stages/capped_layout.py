@@ -112,7 +112,7 @@ class CappedRows(NamedTuple):
     final: F8  # (rows, K): scores of the answers, expected ones for rows that were cut
     route_scores: F8  # (rows,): of the route before
     masks: NDArray[np.uint64]  # (rows, W): features acquired, of those that the tree uses
-    # (rows, 3): sum of e_t of evaluated learners, price of comparisons, pairs of a learner and a feature that it read
+    # (rows, 3): sum of e_t of evaluated learners, price of comparisons, uses of features beyond the first
     spent: F8
 
     @classmethod
