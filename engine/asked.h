@@ -80,7 +80,7 @@ class OneStage {
     void describe_paths() {
         for (i64 v = 0; v < std::ssize(model_.word); ++v) {  // parents before children
             const i64 parent = model_.nodes.parent[v];
-            if (parent < 0) continue;
+            if (parent == v) continue;  // a root, maybe a leaf
             u64* path = path_to(v);
             std::copy_n(path_to(parent), 2 * n_words_, path);
             const i64 u = model_.feature(parent);

@@ -156,6 +156,12 @@ def test_times_are_kept_in_files_and_models(tmp_path):
     assert cf.load(tmp_path / "m").costs == COSTS
 
 
+def test_rows_of_trees_without_tests_ask_for_nothing():
+    """A root that is a leaf tests nothing."""
+    model = cf.CEGBClassifier(n_estimators=3, tradeoff=1e9).fit(np.arange(40.0)[:, None], np.arange(40) % 2).predictor_
+    assert not model.cost(np.zeros((3, 1)), dict.fromkeys(model.feature_names, 1.0), rounds=True).rounds.any()
+
+
 def test_no_rows_have_no_latencies():
     report = TREE.cost(np.empty((0, len(NAMES))), latency=True)
     assert report.latency.shape == (0,)

@@ -80,7 +80,6 @@ def trees(names):
     return strategies.banks(names).flatmap(strategies.stage_trees)
 
 
-@pytest.mark.engine
 @FEWER
 @given(cases(trees), st.sampled_from(("path", "learner")))
 def test_stage_trees_say_which_share_of_their_weight_waits(case, acquisition):
@@ -92,7 +91,6 @@ def test_stage_trees_say_which_share_of_their_weight_waits(case, acquisition):
     step_through(inquiry, values)
 
 
-@pytest.mark.engine
 @FEWER
 @given(cases(trees))
 def test_certain_rows_say_how_far_the_rest_may_move_their_scores(case):
@@ -104,7 +102,6 @@ def test_certain_rows_say_how_far_the_rest_may_move_their_scores(case):
     step_through(model.inquire(costs, known=terms["known"]), values)
 
 
-@pytest.mark.engine
 @FEWER
 @given(cases(lambda names: strategies.planned_predictors(names, planned=True)), st.booleans())
 def test_plans_retrace_the_choice_of_the_engine(case, own):
@@ -127,7 +124,6 @@ def test_plans_retrace_the_choice_of_the_engine(case, own):
     step_through(predictor.inquire(None if own else costs, **(terms | {"unavailable": ()} if own else terms)), values)
 
 
-@pytest.mark.engine
 @FEWER
 @given(cases(lambda names: prepared_predictors(names, computing=False)))
 def test_prepared_predictors_say_it_of_raw_columns(case):
