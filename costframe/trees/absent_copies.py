@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from costframe.core.arrays import B1, F8, I8
+from costframe.core.arrays import B1, I8
+from costframe.core.tables.row_draws import uniform
 from costframe.trees.bin_mapper import MISSING_BIN, BinnedData
 
 _MOST_ABSENT = 0.9  # largest mean share of absent features of a copy
@@ -53,11 +54,6 @@ def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
-
-
-def uniform(numbers: NDArray[np.uint64]) -> F8:
-    """Return hashes as numbers from 0 to 1."""
-    return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _groups(needs: B1) -> I8:

@@ -20,10 +20,11 @@ from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.run_stages import predict_rows
 from costframe.core.stages.stages import Answer
+from costframe.core.tables.row_draws import uniform
 from costframe.core.tables.row_hashes import hash_table
 from costframe.training.data import Rows
 from costframe.training.losses import SQUARED, LogisticLoss, PointwiseLoss, SoftmaxLoss, SquaredLoss
-from costframe.trees.absent_copies import lack_at_random, mix, uniform
+from costframe.trees.absent_copies import lack_at_random, mix
 from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.boosting_run import BoostingRun
 from costframe.trees.growing import tree_grower

@@ -84,8 +84,9 @@ class Choice:
     wares: Wares
     base: B1  # (U,): features that cost nothing
 
+    @cached_property
     def tried(self) -> tuple[B1, F8, F8]:
-        """Return the units of tried sets, bool (m, n), with the free features in them, their prices, and their losses.
+        """The units of tried sets, bool (m, n), with the free features in them, their prices, and their losses.
 
         If none was tried, those that are expected to be best for some caps.
         """
@@ -102,7 +103,7 @@ class Choice:
 
     def filled(self, cap: float) -> _Chosen:
         """Return the best set that was tried and that a row can pay for, and more where that leaves money."""
-        units, price, lost = self.tried()
+        units, price, lost = self.tried
         fits = np.flatnonzero(price <= cap)
         best = units[fits[np.lexsort((price[fits], lost[fits]))[0]]]
         return self._fill(self._chosen(best), cap, by_price=True)
@@ -121,8 +122,8 @@ class Choice:
             return self._best_of_all(cap)
         starts = [self._fill(self._nothing, cap, by_price=by_price) for by_price in (True, False)]
         if len(self.wares.cost) <= MOST_PAIRED:
-            gains = self._gains(self._nothing)
-            dear = [i for i in np.argsort(-gains, kind="stable")[:MOST_FIRST] if self._prices(self._nothing)[i] <= cap]
+            gains, prices = self._gains(self._nothing), self._prices(self._nothing)
+            dear = [i for i in np.argsort(-gains, kind="stable")[:MOST_FIRST] if prices[i] <= cap]
             starts += [self._fill(self._with(self._nothing, int(i)), cap, by_price=True) for i in dear]
         return min(starts, key=lambda each: (float(self._loss(each.found[None])[0]), each.price))
 
@@ -147,13 +148,18 @@ class Choice:
         """Return the expected losses of rows that have so many features of each set, (any, s): float64 (any,)."""
         return self.losses.absence.of_counts(found)
 
-    def _best_of_all(self, cap: float) -> _Chosen:
-        n = len(self.wares.cost)
-        every = _every(n)
+    @cached_property
+    def _all_sets(self) -> tuple[B1, F8, B1, F8, F8]:
+        """All sets of units, with what `_Chosen` has of each, and their expected losses."""
+        every = _every(len(self.wares.cost))
         resources, price = self._price_sets(every)
         found = self._nothing.found + every @ self._counts
+        return every, price, resources, found, self._loss(found)
+
+    def _best_of_all(self, cap: float) -> _Chosen:
+        every, price, resources, found, lost = self._all_sets
         fits = np.flatnonzero(price <= cap)
-        best = fits[np.lexsort((price[fits], self._loss(found[fits])))[0]]
+        best = fits[np.lexsort((price[fits], lost[fits]))[0]]
         return _Chosen(every[best], float(price[best]), resources[best], found[best])
 
     def _chosen(self, units: B1) -> _Chosen:
@@ -231,7 +237,7 @@ def rank_features(losses: SetLosses, wares: Wares, shares: F8, factors: F8) -> C
     """
     wares, base = wares.priced()
     choice = Choice(losses, wares, base)
-    units, price, lost = choice.tried()
+    units, price, lost = choice.tried
     order = np.lexsort((lost, price))
     best = order[np.maximum.accumulate(np.where(_falls(lost[order]), np.arange(len(order)), 0))]
     limits = price[order]

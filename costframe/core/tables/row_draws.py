@@ -30,7 +30,12 @@ def shuffle_kinds(kinds: I8, rng: np.random.Generator) -> tuple[I8, I8]:
 def draw(hashes: NDArray[np.uint64], share: float, number: int) -> B1:
     """Draw about this share of the rows, bool (n,), by their hashes and the number of the draw."""
     mixed = hash_table(np.empty((len(hashes), 0)), hashes ^ np.uint64(number * _SPREAD % 2**64))
-    return np.asarray((mixed >> np.uint64(11)) * 2.0**-53 < share)
+    return np.asarray(uniform(mixed) < share)
+
+
+def uniform(hashes: NDArray[np.uint64]) -> F8:
+    """Return hashes as numbers from 0 to 1, of the same shape."""
+    return np.asarray((hashes >> np.uint64(11)) * 2.0**-53)
 
 
 def sample_rows(X: Any, weight: F8 | None, most: int, workers: Workers = ALONE) -> tuple[F8, F8]:
