@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,8 @@ from preparation_cases import prepared_predictors
 import costframe as cf
 from costframe import Answer, CostModel, StageTree, WeakLearnerBank
 from costframe.core.errors import CostframeError
-from costframe.plugin import PlannedPredictor, Stop
+from costframe.core.stages.absence_losses import AbsenceLosses
+from costframe.plugin import PlannedPredictor, Spare, Stop
 from costframe.testing import strategies
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -112,6 +114,18 @@ def test_changes_of_plans_are_those_of_each_value(case, data):
 def test_changes_of_prepared_predictors_are_those_of_each_value(case):
     model, row = case
     check_all_steps(model, None, row)
+
+
+def test_changes_of_a_plan_are_also_those_of_its_spare_ensemble():
+    X = pd.DataFrame({"a": np.linspace(-2.0, 2.0, 80), "b": 0.0})
+    tree = cf.CEGBClassifier(n_estimators=1, max_leaves=2).fit(X, np.where(X["a"] > 0, "ill", "well")).predictor_
+    stop = Stop([0, 1], Answer([], np.empty((0, 1)), [0.0], "sigmoid"))
+    banks = (WeakLearnerBank.columns(names, []) for names in (("a", "b"), ("a", "b", "score 0")))
+    spare = Spare(tree.bank, tree.only_answer, AbsenceLosses.none(2), [0.1])
+    plan = PlannedPredictor(*banks, (stop,), 0.0, spare=spare).with_classes(["ill", "well"])
+    found = plan.inquire({"a": 1.0, "b": 1.0}).changes()
+    check(plan, {"a": 1.0, "b": 1.0}, {}, found)
+    assert [change.name for change in found.changes] == ["a"]
 
 
 def test_changes_of_a_fitted_model_under_a_cap():

@@ -218,8 +218,10 @@ class PlannedPredictor(Predictor):
 
     @cached_property
     def cuts(self) -> Cuts:
-        """Thresholds of columns, of answers and gains; see `Predictor.cuts`."""
-        return cuts_of([self.bank, self.gains_bank], len(self.feature_names))
+        """Thresholds of columns, of answers, gains and the spare ensemble; see `Predictor.cuts`."""
+        banks = [self.bank, self.gains_bank]
+        banks += [] if self.spare is None else [self.spare.bank]
+        return cuts_of(banks, len(self.feature_names))
 
     def charges(self, X: F8, weight: F8, terms: Terms) -> Charges:
         """Charge rows; see `Predictor.charges`."""
