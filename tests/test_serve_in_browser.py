@@ -76,7 +76,7 @@ def test_a_row_is_answered_by_keyboard_as_the_model_does(page, fitted):
         assert asked in VALUES
         assert text(page, "price").startswith("It costs ")
         told = page.execute_script("return window.page.told")
-        assert f"{asked} " in text(page, "why")
+        assert text(page, "why").startswith(asked)  # the first of what is asked together
         assert told["why"] == str(inquiry.why(tuple(known)))
         known[asked] = row[asked]
         if known.keys() == set(inquiry.needs):
