@@ -81,10 +81,10 @@ def fit(algorithm, names=NAMES, classes=2, task="classification", costs=None, la
 
 
 def answer_in_python(fitted, costs, case):
-    """Ask for a row one question at a time by inquiries; return what each step says, and the answer."""
+    """Ask for a row one question at a time by inquiries; return what each step says and knows, and the answer."""
     predictor = fitted.predictor_
     inquiry = predictor.inquire(costs, known=case["known"] or (), max_cost=case["cap"])
-    steps, told, column = [], {}, predictor.card.column
+    steps, known, told, column = [], [], {}, predictor.card.column
     while True:
         came, bought = tuple(told), [column[name] for name in inquiry.acquired]
         why, needs = inquiry.why(came).to_dict(), [name for name in inquiry.needs if name not in told]
@@ -94,8 +94,9 @@ def answer_in_python(fitted, costs, case):
             {"name": name, "price": price, "why": reasons[name]} for name, price in zip(needs, prices, strict=True)
         ]
         steps.append({"needs": asked, "bill": inquiry.cost_with(came), "why": why["text"]})
+        known.append(inquiry.values() | told)
         if not needs:
-            return steps, inquiry.answer
+            return steps, known, inquiry.answer
         if needs[0] in case["absent"]:
             inquiry, told = inquiry.without([needs[0]], told), {}
             continue

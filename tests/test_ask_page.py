@@ -123,15 +123,16 @@ def test_a_page_refuses_rankers():
 
 
 @needs_engine
-def test_stand_ins_that_make_a_page_too_large_are_left_out_and_it_says_so(monkeypatch):
-    plan = fit("planner", tradeoff=1e-3)
-    whole = render_ask_page(plan, prices(), "plan")
-    assert describe_model(plan, prices(), "plan").data["whole"] is None
+@pytest.mark.parametrize(("kind", "part"), [("planner", "plan"), ("cegb", "tree")])
+def test_stand_ins_that_make_a_page_too_large_are_left_out_and_it_says_so(monkeypatch, kind, part):
+    model = fit(kind, tradeoff=1e-3)
+    whole = render_ask_page(model, prices(), "a model")
+    assert describe_model(model, prices(), "a model").data["whole"] is None
     monkeypatch.setattr(render, "LARGEST", len(whole.encode()) - 1)
-    text = render_ask_page(plan, prices(), "plan")
+    text = render_ask_page(model, prices(), "a model")
     assert len(text) < len(whole)
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
-    assert data["plan"]["spare"] is None
+    assert data[part]["spare"] is None
     assert "would be larger than 2 MB" in data["whole"]
 
 

@@ -40,16 +40,21 @@ KINDS = {
     "forest": lambda: adopt("ensemble.RandomForestClassifier", n_estimators=20, max_depth=6),
     "histogram": lambda: adopt("ensemble.HistGradientBoostingClassifier", max_iter=20),
     "xgboost": lambda: adopt("xgboost.XGBClassifier", n_estimators=20),
+    "miser-labels": lambda: (fit("miser", classes=3, labelled=True, n_estimators=20), prices()),
+    "forest-spared": lambda: adopt("ensemble.RandomForestClassifier", rows=True, n_estimators=20, max_depth=6),
+    "forest-of-numbers": lambda: adopt("ensemble.RandomForestRegressor", rows=True, n_estimators=20, max_depth=6),
+    "classes-spared": lambda: adopt("ensemble.HistGradientBoostingClassifier", classes=3, rows=True, max_iter=10),
+    "xgboost-spared": lambda: adopt("xgboost.XGBClassifier", rows=True, n_estimators=20),
 }
 
 
-def adopt(name, **settings):
-    """A model of another library, with prices."""
+def adopt(name, classes=2, *, rows=False, **settings):
+    """A model of another library, with prices; with spare trees from rows, if there are any."""
     module, _, kind = name.rpartition(".")
     library = pytest.importorskip(module if module == "xgboost" else f"sklearn.{module}")
-    X, y = table()
-    model = getattr(library, kind)(random_state=0, **settings).fit(X, y)
-    return cf.FittedEstimator(cf.adopt(model, feature_names=NAMES)), prices()
+    X, y = table(classes=classes)
+    model = cf.adopt(getattr(library, kind)(random_state=0, **settings).fit(X, y), feature_names=NAMES)
+    return cf.FittedEstimator(model.with_fallbacks(X) if rows else model), prices()
 
 
 def wait_for(browser, condition):
@@ -72,10 +77,13 @@ def check_answers(browser, fitted, costs, cases):
     classes = fitted.predictor_.classes
     rows = browser.execute_async_script(ANSWER, cases)
     assert isinstance(rows, list), rows
+    whole = browser.execute_script("return window.page.model.about.whole")
     ends = []
     for case, steps in zip(cases, rows, strict=True):
-        expected, end = answer_in_python(fitted, costs, case)
+        expected, known, end = answer_in_python(fitted, costs, case)
         assert [{name: step[name] for name in ("needs", "bill", "why")} for step in steps] == expected, case
+        if not whole:
+            assert [step["now"] for step in steps[:-1]] == [answer_from(fitted, costs, values) for values in known[:-1]]
         answer = steps[-1]["answer"]
         assert answer["values"] == np.ravel(end.value).tolist()
         assert (answer["cost"], answer["reason"]) == (end.cost, end.reason)
@@ -85,12 +93,13 @@ def check_answers(browser, fitted, costs, cases):
     return ends
 
 
-def cases_for(fitted, X, seed):
-    """Cases of rows; with nothing absent where spare trees, which no page holds, would answer."""
-    cases, model = draw_cases(NAMES, X, seed=seed), fitted.predictor_
-    if isinstance(model, cf.StageTree) and model.spare is not None:
-        return [case | {"absent": []} for case in cases], True
-    return cases, False
+def answer_from(fitted, costs, values):
+    """What a page shows of the answer if nothing but these values can be had."""
+    predictor = fitted.predictor_
+    rest = [name for name in predictor.used_features if name not in values]
+    end = predictor.inquire(costs, known=values, unavailable=rest).answer
+    label = None if predictor.classes is None else predictor.classes.tolist().index(end.label)
+    return {"values": np.ravel(end.value).tolist(), "label": label}
 
 
 def labelled_rows(kind, count, seed):
@@ -107,10 +116,9 @@ def test_a_page_answers_and_says_why_as_python_does_to_the_bit(browser, tmp_path
     X = labelled_rows(kind, 72, 1)
     X[0] = np.nan
     open_page(browser, tmp_path, fitted, costs)
-    cases, spared = cases_for(fitted, X, 2)
-    ends = check_answers(browser, fitted, costs, cases)
-    assert {end.reason for end in ends} == {"complete", "max_cost"} | (set() if spared else {"unavailable"})
-    assert ("no spare trees" in browser.find_element("id", "whole").text) == spared
+    ends = check_answers(browser, fitted, costs, draw_cases(NAMES, X, seed=2))
+    assert {end.reason for end in ends} == {"complete", "max_cost", "unavailable"}
+    assert browser.execute_script("return window.page.model.about.whole") is None
     assert len({end.cost for end in ends}) > 1
     assert browser.get_log("browser") == []
 
@@ -132,12 +140,26 @@ def test_a_plan_whose_gains_have_weights_offers_no_absence_and_says_why(browser,
     assert browser.get_log("browser") == []
 
 
+def test_spare_trees_answer_where_a_test_is_not_available(browser, tmp_path):
+    fitted, costs = KINDS["trees"]()
+    predictor = fitted.predictor_
+    alone = evolve(predictor, fallbacks=predictor.fallbacks, spare=None)
+    open_page(browser, tmp_path, fitted, costs)
+    first = predictor.inquire(costs).needs
+    cases = [case | {"absent": [*first[:1]], "cap": None} for case in draw_cases(NAMES, table(40, seed=7)[0])]
+    ends = check_answers(browser, fitted, costs, cases)
+    gone = [case["row"] | case["known"] for case in cases]
+    others = [cf.predict_one(alone, row, costs, unavailable=first[:1]) for row in gone]
+    assert np.mean([end.value != other.value for end, other in zip(ends, others, strict=True)]) > 0.5
+    assert browser.get_log("browser") == []
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("kind", KINDS)
 def test_500_rows_are_answered_to_the_bit(browser, tmp_path, kind):
     fitted, costs = KINDS[kind]()
     open_page(browser, tmp_path, fitted, costs)
-    check_answers(browser, fitted, costs, cases_for(fitted, labelled_rows(kind, 500, 3), 4)[0])
+    check_answers(browser, fitted, costs, draw_cases(NAMES, labelled_rows(kind, 500, 3), seed=4))
 
 
 def test_a_page_marks_when_it_asks_first(browser, tmp_path):

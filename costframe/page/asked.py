@@ -18,7 +18,7 @@ from costframe.core.tables.categories import ONLY, OTHER
 from costframe.core.terms.terms import Terms
 from costframe.page.memory import Memory
 from costframe.page.plans import describe_plan, describe_spare, has_plain_gains
-from costframe.page.stages import describe_stages
+from costframe.page.stages import describe_spare_trees, describe_stages
 
 # That a page computes.
 LINKS = ("identity", "sigmoid", "softmax", "exp", "step", "signed-square", "ranked", "normalized", "shares")
@@ -31,11 +31,16 @@ class AskedModel:
     data: dict[str, Any]
     memory: Memory
 
+    @property
+    def holds_spare(self) -> bool:
+        """Whether it holds what answers where a feature is not available, beside the model itself."""
+        return (self.data.get("plan") or self.data["tree"])["spare"] is not None
+
 
 def describe_model(fitted: FittedEstimator, costs: CostModel, title: str, *, whole: str | None = None) -> AskedModel:
     """Return what a page needs of a model at some prices.
 
-    `whole` is a sentence on why the page cannot do without a test, so that it holds no stand-ins.
+    `whole` is a sentence on why the page cannot do without a test, so that it holds nothing that stands in.
 
     Raises
     ------
@@ -62,8 +67,9 @@ def describe_model(fitted: FittedEstimator, costs: CostModel, title: str, *, who
             data["plan"]["spare"] = describe_spare(predictor, memory)
     elif isinstance(predictor, StageTree):
         data |= {"tree": describe_stages(predictor, terms.prices, memory), "outputs": predictor.n_outputs}
-        if predictor.spare is not None:
-            data["whole"] = "This page cannot do without a test, as it holds no spare trees; the model itself can."
+        data |= {"whole": whole}
+        if whole is None:
+            data["tree"]["spare"] = describe_spare_trees(predictor, terms.prices, memory)
     return AskedModel(data | {"pointers": memory.pointers}, memory)
 
 

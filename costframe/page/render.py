@@ -14,7 +14,6 @@ from attrs import frozen
 from costframe.core.checks import needed
 from costframe.core.errors import printable, quote_names
 from costframe.core.predictors.fitted import FittedEstimator
-from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.prices.costs import CostModel
 from costframe.page.asked import AskedModel, describe_model
 from costframe.page.wasm import read_engine
@@ -22,9 +21,20 @@ from costframe.report.model_facts import MOST_NAMES, list_model_facts
 
 STATIC = Path(__file__).parent / "static"
 ASKING = ("numbers.js", "ask.js")  # of every page that asks
-SCRIPTS = ("exact.js", "predictions.js", "rows.js", "rest.js", "plan.js", "why.js", "local.js", *ASKING, "start.js")
+SCRIPTS = (
+    "exact.js",
+    "predictions.js",
+    "rows.js",
+    "spared.js",
+    "rest.js",
+    "plan.js",
+    "why.js",
+    "local.js",
+    *ASKING,
+    "start.js",
+)
 
-LARGEST = 2_000_000  # bytes of a page with stand-ins for what is not available
+LARGEST = 2_000_000  # bytes of a page with what answers where a test is not available
 _TOO_LARGE = (
     f"This page cannot do without a test, as it would be larger than {LARGEST / 1e6:g} MB with what answers then; "
     "the model itself can."
@@ -68,16 +78,16 @@ class Asking:
 def render_ask_page(fitted: FittedEstimator, costs: CostModel, title: str) -> str:
     """Return the page of a model at some prices, which is in it: equal models give equal text.
 
-    A plan's stand-ins for what is not available are in it, as long as it is smaller than `LARGEST` with them.
+    What answers where a test is not available is in it, as long as it is smaller than `LARGEST` with them.
 
     Raises
     ------
     ParameterError
         If a page cannot answer as the model does, or there is no engine for browsers.
     """
-    text = _render_asked(fitted, costs, title, describe_model(fitted, costs, title))
-    predictor = fitted.predictor_
-    if len(text.encode()) <= LARGEST or not isinstance(predictor, PlannedPredictor) or predictor.spare is None:
+    asked = describe_model(fitted, costs, title)
+    text = _render_asked(fitted, costs, title, asked)
+    if len(text.encode()) <= LARGEST or not asked.holds_spare:
         return text
     return _render_asked(fitted, costs, title, describe_model(fitted, costs, title, whole=_TOO_LARGE))
 

@@ -17,6 +17,7 @@ from costframe.core.stages.layout import StageLayout
 from costframe.core.stages.links import Blend
 from costframe.core.stages.stage_model import RowWalk
 from costframe.core.stages.stages import Answer, Route, Stage
+from costframe.core.stages.stand_ins import may_stand_in
 from costframe.page.memory import Memory, array_of
 
 _LARGEST = float(np.finfo(np.float64).max)  # JSON has no infinity
@@ -26,14 +27,11 @@ def describe_stages(tree: StageTree, prices: PriceArrays, memory: Memory) -> dic
     """Return what steps rows of a stage tree, whose arrays go into memory."""
     bill, own, ranks = tree.bill(prices), tree.own_classes, tree.cap_ranks(prices)
     nothing_paid: tuple[Sequence[int], Sequence[int]] = ((), ())
-    plain, limited = tree.walk(prices, limited=False), tree.walk(prices, limited=True)
+    limited = tree.walk(prices, limited=True)
     begin = limited.begin(True, {}, (), nothing_paid, bill.limit(math.inf))
-    layout, words = tree.layout, memory.put_array(array_of(tree.layout.packed, "word"))
-    return {
+    return _describe_plainly(tree, prices, memory) | {
         "resources": len(prices.resource_cost),
-        "stages": [describe_stage(stage) for stage in tree.stages],
         "alike": tree.only_answer is not None,
-        "plain": _describe_walk(plain, plain.begin(True, {}), memory),
         "limited": _describe_walk(limited, begin, memory),
         # of caps: the most that a row can spend in units of 1 / per_unit, and the words of such a sum
         "bill": {"total": str(bill.total), "per_unit": str(bill.exact.per_unit), "words": bill.n_words},
@@ -48,8 +46,27 @@ def describe_stages(tree: StageTree, prices: PriceArrays, memory: Memory) -> dic
         "slack": None if own is None or own.float32 is None else min(own.slack, _LARGEST),
         "float32": None if own is None or own.float32 is None else own.float32.link,
         "margins": None if own is None or own.float32 is None else _describe_leaves(tree, memory),
-        "words": words,  # of nodes, which tell what a tree waits for
-        "waits": _describe_waits(layout, memory),
+        "spare": None,
+    }
+
+
+def describe_spare_trees(tree: StageTree, prices: PriceArrays, memory: Memory) -> dict[str, Any] | None:
+    """Return what steps rows of the trees that stand in for a tree, or None; see stand_ins.py."""
+    if not may_stand_in(prices) or (spare := tree.spare) is None:
+        return None
+    (own,) = tree.stages
+    assert isinstance(own, Answer)  # noqa: S101 - else it has no spare trees
+    return _describe_plainly(spare, prices, memory) | {"divisor": own.divisor}
+
+
+def _describe_plainly(tree: StageTree, prices: PriceArrays, memory: Memory) -> dict[str, Any]:
+    """Return what steps rows without limits, and tells what they wait for."""
+    plain = tree.walk(prices, limited=False)
+    return {
+        "stages": [describe_stage(stage) for stage in tree.stages],
+        "plain": _describe_walk(plain, plain.begin(True, {}), memory),
+        "words": memory.put_array(array_of(tree.layout.packed, "word")),  # of nodes, which tell what a tree waits for
+        "waits": _describe_waits(tree.layout, memory),
     }
 
 

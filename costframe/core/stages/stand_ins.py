@@ -38,7 +38,7 @@ class StandIn(NamedTuple):
         Nothing does where nothing barred is used; where the tree has no spare trees; under a cap that may bind, as a
         row would have to know before what it pays for both; and where evaluation or a further round has a price.
         """
-        if limits is None or prices.learner or prices.spends or prices.has_rounds:
+        if limits is None or not may_stand_in(prices):
             return None
         barred = limits.barred.intersection(tree.layout.used.tolist())
         if not barred or tree.spare is None:
@@ -78,6 +78,11 @@ class StandIn(NamedTuple):
         bought[:, np.searchsorted(own.used, used)] = bits_of(masks, len(used))
         bought[:, np.searchsorted(own.used, self.barred)] = 0
         return np.packbits(bought, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def may_stand_in(prices: PriceArrays) -> bool:
+    """Return whether spare trees answer at some prices: none where evaluation or a further round has a price."""
+    return not (prices.learner or prices.spends or prices.has_rounds)
 
 
 def check_spare(tree: StageModel, spare: StageModel) -> None:

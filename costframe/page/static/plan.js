@@ -8,7 +8,6 @@ function members(bits) {
   return [...bits.toString(2)].reverse().flatMap((digit, i) => (digit === "1" ? [i] : []));
 }
 
-const CUT = 1, UNAVAILABLE = 2; // places of REASONS
 const HAVE = 1, PAY = 2; // of a later stop: the row can have it, and can pay it too
 
 class PlannedRows {

@@ -3,6 +3,7 @@
 // for, and `end` is its answer when it needs none.
 
 const REASONS = ["complete", "max_cost", "unavailable", "certain"];
+const CUT = 1, UNAVAILABLE = 2; // places of them
 
 // The engine with a model in its memory.
 class Engine {
@@ -63,14 +64,16 @@ class Engine {
 class StageRows {
   constructor(engine, tree, outputs) {
     Object.assign(this, { engine, tree, outputs });
-    this.state = engine.take(Math.max(tree.plain.size, tree.limited.size));
+    this.state = engine.take(Math.max(tree.plain.size, tree.limited?.size ?? 0));
     this.supplied = engine.take(8 * tree.plain.used.length);
   }
 
   begin({ known, barred, resources, cap }) {
     const { engine, tree, state } = this;
     const most = cap === Infinity ? null : this.unitsWithin(cap);
-    const limits = tree.plain.used.some((f) => barred.has(f)) || (most !== null && most < BigInt(tree.bill.total));
+    this.barred = tree.plain.used.filter((f) => barred.has(f));
+    this.mayBind = most !== null && most < BigInt(tree.bill.total);
+    const limits = this.barred.length > 0 || this.mayBind;
     const walk = (this.walk = limits ? tree.limited : tree.plain);
     this.step = limits ? engine.calls.step_capped_row : engine.calls.step_row;
     const bytes = new Uint8Array(engine.calls.memory.buffer);
@@ -123,6 +126,13 @@ class StageRows {
     this.needs = Array.from({ length: count }, (_, i) => walk.used[engine.whole(state + walk.needed + 8 * i)]);
   }
 
+  // The values that it knows, by column.
+  get known() {
+    const { engine, walk, state } = this;
+    const marks = new Uint8Array(engine.calls.memory.buffer, state + walk.marks, walk.used.length);
+    return walk.used.flatMap((f, u) => (marks[u] & 1 ? [[f, engine.double(state + 8 * u)]] : []));
+  }
+
   // What it evaluated so far: its price, as a quotient of whole numbers.
   get evaluated() {
     const { exact: prices, account } = this.walk;
@@ -136,9 +146,11 @@ class StageRows {
     const { engine, walk, tree, state } = this;
     const stage = engine.whole(state + walk.stage);
     const reason = engine.whole(state + walk.stage + 16);
-    const scores = engine.doubles(state + walk.scores, this.outputs);
+    const { scores } = this;
     return { values: this.link(stage, scores), place: this.place(scores, reason), exit: stage, reason: REASONS[reason] };
   }
+
+  get scores() { return this.engine.doubles(this.state + this.walk.scores, this.outputs); }
 
   link(stage, scores) {
     const { stages, alike } = this.tree;
