@@ -26,7 +26,10 @@ const [cases, done] = arguments;
     let told = await model.next(null, {known, cap});
     while (true) {
       steps.push({...told, state: null});
-      if (told.answer !== null) break;
+      if (told.answer !== null) {
+        steps.at(-1).changes = await model.changes(told);
+        break;
+      }
       const {name} = told.needs[0];
       told = await model.next(told.state, absent.includes(name) ? {absent: [name]} : {values: {[name]: row[name]}});
     }
@@ -81,7 +84,7 @@ def fit(algorithm, names=NAMES, classes=2, task="classification", costs=None, la
 
 
 def answer_in_python(fitted, costs, case):
-    """Ask for a row one question at a time by inquiries; return what each step says and knows, and the answer."""
+    """Ask for a row one question at a time by inquiries; return what steps say and know, the end and its changes."""
     predictor = fitted.predictor_
     inquiry = predictor.inquire(costs, known=case["known"] or (), max_cost=case["cap"])
     steps, known, told, column = [], [], {}, predictor.card.column
@@ -96,7 +99,7 @@ def answer_in_python(fitted, costs, case):
         steps.append({"needs": asked, "bill": inquiry.cost_with(came), "why": why["text"]})
         known.append(inquiry.values() | told)
         if not needs:
-            return steps, known, inquiry.answer
+            return steps, known, inquiry.answer, inquiry.changes()
         if needs[0] in case["absent"]:
             inquiry, told = inquiry.without([needs[0]], told), {}
             continue

@@ -80,8 +80,10 @@ def check_answers(browser, fitted, costs, cases):
     whole = browser.execute_script("return window.page.model.about.whole")
     ends = []
     for case, steps in zip(cases, rows, strict=True):
-        expected, known, end = answer_in_python(fitted, costs, case)
+        expected, known, end, changes = answer_in_python(fitted, costs, case)
         assert [{name: step[name] for name in ("needs", "bill", "why")} for step in steps] == expected, case
+        is_told = changes.reason is None and changes.changes + changes.unchanged and not whole
+        assert steps[-1]["changes"] == (str(changes) if is_told else None)
         if not whole:
             assert [step["now"] for step in steps[:-1]] == [answer_from(fitted, costs, values) for values in known[:-1]]
         answer = steps[-1]["answer"]
@@ -233,6 +235,28 @@ def test_what_may_be_spent_is_a_cap(browser, tmp_path):
     wait_for(browser, "window.page.cap === null && !window.page.waiting")
     assert most.get_attribute("value") == ""
     assert browser.find_element("id", "paid").text == "Paid so far"
+    assert browser.get_log("browser") == []
+
+
+def test_the_end_of_a_row_says_what_would_change_its_class(browser, tmp_path):
+    fitted, costs = KINDS["trees"]()
+    open_page(browser, tmp_path, fitted, costs)
+    said = "document.getElementById('changes').textContent"
+    for cap in (0.0, 17.5):
+        inquiry = fitted.inquire(costs, max_cost=cap)
+        browser.execute_async_script(f"window.page.start({{}}, {cap}).then(arguments[0])")
+        while inquiry.needs:
+            inquiry.supply(dict.fromkeys(inquiry.needs, np.nan))
+        while not browser.find_element("id", "answer").is_displayed():
+            browser.find_element("id", "unknown").click()
+            wait_for(browser, "!window.page.waiting")
+        wait_for(browser, f"{said} !== ''")
+        changes = inquiry.changes()
+        assert changes.changes
+        assert browser.execute_script(f"return {said}") == f"T{str(changes)[1:]}."
+    browser.find_element("id", "back").click()
+    wait_for(browser, "window.page.told.answer === null")
+    assert not browser.find_element("id", "changes").is_displayed()
     assert browser.get_log("browser") == []
 
 

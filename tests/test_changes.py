@@ -13,6 +13,7 @@ import costframe as cf
 from costframe import Answer, CostModel, StageTree, WeakLearnerBank
 from costframe.core.errors import CostframeError
 from costframe.core.stages.absence_losses import AbsenceLosses
+from costframe.core.tables.categories import ONLY, OTHER
 from costframe.plugin import PlannedPredictor, Spare, Stop
 from costframe.testing import strategies
 
@@ -126,6 +127,27 @@ def test_changes_of_a_plan_are_also_those_of_its_spare_ensemble():
     found = plan.inquire({"a": 1.0, "b": 1.0}).changes()
     check(plan, {"a": 1.0, "b": 1.0}, {}, found)
     assert [change.name for change in found.changes] == ["a"]
+
+
+def test_columns_that_no_stop_has_alone_beside_what_is_known_are_read_together():
+    nothing, names = Answer([], np.empty((0, 1)), [0.0], "sigmoid"), ("a", "b", "c", "d")
+    gains = [Answer([], np.empty((0, left)), -np.ones(left)) for left in range(4, 0, -1)]
+    sets = ([], [0], [0, 1], [1, 2, 3], [0, 2, 3])
+    stops = [Stop(read, nothing, gain) for read, gain in zip(sets, [*gains, None], strict=True)]
+    banks = (WeakLearnerBank.columns(columns, []) for columns in (names, (*names, "score 0")))
+    plan = PlannedPredictor(*banks, stops)
+    assert plan.read_together(frozenset()) == {1, 2, 3}
+    assert plan.read_together(frozenset({0})) == {2, 3}
+    assert plan.read_together(frozenset({0, 2})) == set()
+
+
+def test_labels_that_stand_for_others_are_said_in_words_or_not_at_all():
+    X = pd.DataFrame({"a": ["x", "y", "z"] * 30})
+    tree = cf.CEGBClassifier(n_estimators=50, max_leaves=2).fit(X, np.where(X["a"] == "z", "ill", "well")).predictor_
+    for last, said in ((OTHER, "it would be ill where a is any other"), (ONLY, "no value of one further feature")):
+        found = tree.with_categories({"a": ("x", "y", last)}).inquire({"a": 1.0}).changes()
+        assert found.label == "well"
+        assert said in str(found)
 
 
 def test_changes_of_a_fitted_model_under_a_cap():

@@ -154,6 +154,11 @@ def test_what_may_be_spent_is_a_cap(page, fitted):
         wait_for(page, f"window.page.past.length === {turn}")
     end = cf.predict_one(fitted, row, max_cost=6.5)
     assert (answered(page)["cost"], text(page, "result")) == (end.cost, f"Answer: {end.label}")
+    inquiry = fitted.inquire(max_cost=6.5)
+    while inquiry.needs:
+        inquiry.supply({name: row[name] for name in inquiry.needs})
+    wait_for(page, "document.getElementById('changes').textContent !== ''")
+    assert text(page, "changes") == f"T{str(inquiry.changes())[1:]}."
 
 
 def test_a_model_without_limits_offers_none(browser, tmp_path):

@@ -70,7 +70,16 @@ def describe_model(fitted: FittedEstimator, costs: CostModel, title: str, *, who
         data |= {"whole": whole}
         if whole is None:
             data["tree"]["spare"] = describe_spare_trees(predictor, terms.prices, memory)
+    data["cuts"] = None if data["whole"] else _describe_cuts(predictor, memory)
     return AskedModel(data | {"pointers": memory.pointers}, memory)
+
+
+def _describe_cuts(predictor: Predictor, memory: Memory) -> dict[str, tuple[int | None, int]] | None:
+    """Return address and number of the thresholds of each column that has no others; None without classes."""
+    if predictor.classes is None:
+        return None
+    used = {predictor.card.column[name] for name in predictor.used_features}
+    return {str(f): (memory.put_array(cuts), len(cuts)) for f, cuts in predictor.cuts.items() if f in used}
 
 
 def _whole_of(plan: PlannedPredictor) -> str | None:

@@ -29,6 +29,7 @@ SCRIPTS = (
     "rest.js",
     "plan.js",
     "why.js",
+    "changes.js",
     "local.js",
     *ASKING,
     "start.js",

@@ -11,12 +11,14 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.arrays import F8
-from costframe.core.errors import CostframeError
+from costframe.core.errors import CostframeError, format_count
+from costframe.core.predictors.reasons import list_names
+from costframe.core.tables.categories import ONLY
 from costframe.core.tables.conditions import Condition
 from costframe.core.terms.decision import Decision
 from costframe.core.terms.terms import Terms
 
-_SHOWN = 3  # features in a text
+_SHOWN = 3  # features, or conditions of one, in a text
 
 
 @frozen
@@ -83,13 +85,19 @@ class Changes:
         """Return sentences."""
         if self.reason is not None:
             return f"what would change the answer cannot be told: {self.reason}"
-        said = [f"it would be {change.label} where {' or '.join(map(str, change.where))}" for change in self.changes]
-        more = [f"{len(said) - _SHOWN} more values would change it"] if len(said) > _SHOWN else []
-        if not said and not self.untold:
+        said = [f"it would be {change.label} where {_any_of(change.where)}" for change in self.changes]
+        more = [f"{format_count(len(said) - _SHOWN, 'more value')} would change it"] if len(said) > _SHOWN else []
+        if not said and (self.unchanged or not self.untold):
             said = ["no value of one further feature would change it"]
         if self.untold:
-            more.append(f"it cannot be told of {', '.join([*self.untold][:_SHOWN])}")
+            more.append(f"what {list_names([*self.untold], _SHOWN)} would change cannot be told")
         return "; ".join([f"the class is {self.label}", *said[:_SHOWN], *more])
+
+
+def _any_of(conditions: Sequence[Condition]) -> str:
+    """Return conditions, any of which is met, as words."""
+    said, more = [*map(str, conditions[:_SHOWN])], len(conditions) - _SHOWN
+    return " or ".join([*said, f"in {format_count(more, 'more case')}"] if more > 0 else said)
 
 
 def _as_json(condition: Condition) -> dict[str, Any]:
@@ -145,9 +153,10 @@ def classes_given(predictor: Any, terms: Terms, rows: F8, columns: Sequence[int]
 
 def _each_label(name: str, labels: tuple[str, ...]) -> tuple[list[Condition], list[float]]:
     """Return the values of a feature with labels, and their numbers."""
-    conditions = [Condition(name, label=label) for label in labels]
+    numbers = {label: float(number) for number, label in enumerate(labels) if label != ONLY}
+    conditions = [Condition(name, label=label) for label in numbers]
     missing = Condition(name, missing=True, known=False)
-    return [*conditions, missing], [*map(float, range(len(labels))), math.nan]
+    return [*conditions, missing], [*numbers.values(), math.nan]
 
 
 def _each_interval(name: str, cuts: F8) -> tuple[list[Condition], list[float]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -213,8 +214,8 @@ class PlannedPredictor(Predictor):
         """Return the columns that are new in no stop alone; see `Predictor.read_together`."""
         first, had = self.layout.sets[0], as_set(known)
         lacks = [missing for wanted in self.layout.sets if (missing := wanted & ~had)]
-        alone = as_set(f for missing in lacks if not missing & missing - 1 for f in members(missing))
-        return frozenset(members(as_set(f for missing in lacks for f in members(missing)) & ~alone & ~first))
+        alone = reduce(or_, (missing for missing in lacks if not missing & missing - 1), first)
+        return frozenset(members(reduce(or_, lacks, 0) & ~alone))
 
     @cached_property
     def cuts(self) -> Cuts:

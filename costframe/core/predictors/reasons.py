@@ -139,7 +139,7 @@ class Why:
     def _sentence(self, reason: Reason) -> str:
         """Return why features are asked."""
         verb, them = ("is", "it") if len(reason.names) == 1 else ("are", "them")
-        said, price = f"{_listed(reason.names)} {verb} asked", self._priced(reason.price)
+        said, price = f"{list_names(reason.names)} {verb} asked", self._priced(reason.price)
         if reason.gain is None:
             return f"{said} {price}" + (f": {reason.purpose}" if reason.purpose else "")
         if reason.unit == "weight":
@@ -162,7 +162,7 @@ class Why:
         if other is None:
             return ""
         gain = "" if other.gain is None else f" {other.gain:.3g}"
-        return f"; next best {_listed(other.names)},{gain} for {other.price:.4g}"
+        return f"; next best {list_names(other.names)},{gain} for {other.price:.4g}"
 
     def _left(self, stops: Ending) -> str:
         """Return what an inquiry left, as the end of a sentence."""
@@ -170,15 +170,15 @@ class Why:
             return ""
         best = stops.further[0]
         if best.unit in {"loss", "money"}:
-            return f"; next best {_listed(best.names)}, expected {self._effect(best)} for {self._money(best.price)}"
+            return f"; next best {list_names(best.names)}, expected {self._effect(best)} for {self._money(best.price)}"
         if best.unit == "weight":
             gone = [
-                f"{_listed(reason.names)} ({_share(reason.gain or 0.0)}, {self._money(reason.price)})"
+                f"{list_names(reason.names)} ({_share(reason.gain or 0.0)}, {self._money(reason.price)})"
                 for reason in stops.further[:_SHOWN]
             ]
             return f"; of the model's weight it gave up what waits for {', '.join(gone)}"
         moves = "" if best.gain is None else f", and can move the score by at most {best.gain:.3g}"
-        return f"; {_listed(best.names)} would cost {self._money(best.price)}{moves}"
+        return f"; {list_names(best.names)} would cost {self._money(best.price)}{moves}"
 
     def _priced(self, amount: float) -> str:
         return f"for {self._money(amount)}" if amount else "at no cost"
@@ -195,7 +195,7 @@ def _share(part: float) -> str:
     return "under 1%" if 0.0 < part < 0.01 else f"{part:.0%}"
 
 
-def _listed(names: Sequence[str], most: int = 3) -> str:
+def list_names(names: Sequence[str], most: int = 3) -> str:
     """Return names in a sentence."""
     if len(names) > most:
         return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"

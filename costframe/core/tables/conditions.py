@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from costframe.core.arrays import B1, F8
 from costframe.core.errors import ParameterError, printable
+from costframe.core.tables.categories import OTHER
 
 Label = str | float
 """A category: its text, or the number that it is."""
@@ -111,4 +112,6 @@ def _number(label: Label, numbers: Mapping[Label, float]) -> float:
 
 
 def _told(label: Label) -> str:
+    if label == OTHER:
+        return "any other"
     return printable(label) if isinstance(label, str) else f"{label:g}"

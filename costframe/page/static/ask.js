@@ -2,6 +2,7 @@
 //   about: {title, whole, caps, unit, numbers, features: [{name, labels: [[number, text]], free}], classes: [text] or null,
 //     kind}, where the values of a feature that is `free` are any texts; `whole` is null, or says why the page does without
 //     no test; and `caps` tells whether a row may have a cap
+//   changes(told): a promise of a sentence on what would change an answer told, or null where there is nothing to say
 //   next(state, given): a promise of {state, needs: [{name, price, why}], bill, why, now, answer}
 // where `state` is any value to go on from, null at first; `given` is {known, cap} before the first question, or {values,
 // absent} with values of some features needed, null if unknown; `why` says in a sentence why something is needed, or all
@@ -190,6 +191,13 @@ class AskPage {
     this.get("result").textContent = `Answer: ${label === null ? values.join(", ") : printable(classes[label])}`;
     this.get("reason").textContent = `It cost ${this.money(cost)} in ${rounds} ${rounds === 1 ? "round" : "rounds"}; ${printable(why)}.`;
     this.get("result").focus();
+    this.showChanges(this.told);
+  }
+
+  async showChanges(told) {
+    this.get("changes").textContent = "";
+    const text = await this.model.changes(told).catch(() => null); // the answer stands without it
+    if (text !== null && this.told === told) this.get("changes").textContent = `${printable(text[0].toUpperCase() + text.slice(1))}.`;
   }
 
   // The probability of the second of two classes, or of the likeliest of more; or the estimate.

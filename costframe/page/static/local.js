@@ -7,7 +7,7 @@ class LocalModel {
   }
 
   constructor(data, engine) {
-    this.data = data;
+    Object.assign(this, { data, engine });
     this.prices = new Prices(data.prices);
     const { tree, plan } = data;
     this.rows = tree ? new SparedRows(engine, tree, data.outputs) : new PlannedRows(engine, plan, this.prices);
@@ -25,14 +25,39 @@ class LocalModel {
       known: given.known ?? state?.known ?? {}, cap: given.cap ?? state?.cap ?? null, trail: [...(state?.trail ?? [])],
     };
     if (given.values || given.absent) row.trail.push({ values: given.values ?? {}, absent: given.absent ?? [] });
-    return { state: row, ...this.replay(row) };
+    return { state: row, ...this.describe(this.follow(row)) };
+  }
+
+  // What values of single further features would change; see changes.js.
+  async changes({ state, answer }) {
+    const { data: { cuts, features, classes }, engine } = this;
+    if (cuts === null) return null;
+    const { known } = this.follow(state), together = this.rows.readTogether(known);
+    const now = this.answerFrom(known).label;
+    if (now !== answer.label) return null; // more than missing features decided the answer
+    const found = new Changes(classes[now]);
+    for (const { name, column, labels } of features.filter(({ column }) => !known.has(column))) {
+      const own = labels.length ? labelParts(name, labels) : cuts[column] && intervalParts(name, engine.list(...cuts[column]));
+      if (together.has(column) || !own) {
+        found.untold.push(name);
+        continue;
+      }
+      const places = [];
+      for (const { value } of own) {
+        places.push(this.answerFrom(new Map([...known, [column, value]])).label);
+        await found.pause();
+      }
+      found.note(own, places, now, classes);
+    }
+    return found.text;
   }
 
   columns(values) {
     return Object.entries(values).map(([name, value]) => [this.column.get(name), value ?? NaN]);
   }
 
-  replay({ known, cap, trail }) {
+  // A row after all that it was given.
+  follow({ known, cap, trail }) {
     const row = {
       cap: cap ?? Infinity, known: new Map(this.columns(known)), barred: new Set(), bought: [], rounds: 0, pending: new Map(),
     };
@@ -44,7 +69,7 @@ class LocalModel {
       if (absent.length) this.goWithout(row, absent.map((name) => this.column.get(name)));
       else if (this.rows.needs.every((f) => row.pending.has(f))) this.rows.supply(this.endRound(row));
     }
-    return this.describe(row);
+    return row;
   }
 
   begin(row) {
@@ -72,7 +97,7 @@ class LocalModel {
   }
 
   describe(row) {
-    const { rows, prices, data } = this;
+    const { rows, prices } = this;
     const needs = rows.needs.filter((f) => !row.pending.has(f));
     const bought = [...row.bought, ...rows.needs.filter((f) => row.pending.has(f))];
     const cost = prices.total(bought, row.paid, rows.evaluated);
@@ -88,13 +113,17 @@ class LocalModel {
       told.answer = { values, label: this.label(values, place), cost, rounds: row.rounds, reason, acquired, exit };
       return told;
     }
-    // What the row would be answered if nothing else were to be had.
-    const known = new Map([...row.known, ...row.pending]);
-    const barred = new Set(data.features.map(({ column }) => column).filter((f) => !known.has(f)));
-    const resources = prices.resourcesOf([...known.keys()]);
-    rows.begin({ known, barred, resources, cap: Infinity });
-    told.now = { values: rows.end.values, label: this.label(rows.end.values, rows.end.place) };
+    told.now = this.answerFrom(new Map([...row.known, ...row.pending]));
     return told;
+  }
+
+  // What a row is answered that knows values, a map by column, if nothing else can be had.
+  answerFrom(known) {
+    const { rows, prices, data } = this;
+    const barred = new Set(data.features.map(({ column }) => column).filter((f) => !known.has(f)));
+    rows.begin({ known, barred, resources: prices.resourcesOf([...known.keys()]), cap: Infinity });
+    const { values, place } = rows.end;
+    return { values, label: this.label(values, place) };
   }
 
   // Why it asks for what is not told yet, or why it stopped.

@@ -120,6 +120,14 @@ class PlannedRows {
     return to;
   }
 
+  // The columns that are new in no stop alone, beside known ones: see `read_together` in planned.py.
+  readTogether(known) {
+    const { sets } = this.rests, had = asSet(known.keys());
+    const lacks = sets.map((set) => set & ~had), all = (some) => some.reduce((bits, set) => bits | set, 0n);
+    const alone = all(lacks.filter((set) => (set & (set - 1n)) === 0n));
+    return new Set(members(all(lacks) & ~alone & ~sets[0]));
+  }
+
   get evaluated() { return [0n, 1n]; }
 
   get end() {

@@ -43,6 +43,9 @@ class Engine {
     return Array.from({ length: size }, (_, i) => this.view.getBigInt64(first + 8 * i, true));
   }
 
+  // As many doubles from an address of the model on.
+  list(at, count) { return count ? this.doubles(this.base + at, count) : []; }
+
   // Rows of some words each, an address and a count.
   records(at, words) {
     const first = this.view.getUint32(at, true);

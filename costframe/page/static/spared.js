@@ -34,6 +34,8 @@ class SparedRows {
 
   get needs() { return this.asking.needs; }
 
+  readTogether() { return new Set(); }
+
   get evaluated() { return this.own.evaluated; } // nothing, where spare trees stand in
 
   grounds(unread) { return this.asking.grounds(unread); }

@@ -24,13 +24,24 @@ class RemoteModel {
       state, values: this.write(known ?? values ?? {}), unavailable: absent ?? [], max_cost: cap ?? null,
       include: ["why", "so_far"],
     };
-    const [response, reply] = await this.post(JSON.stringify(told));
-    if (!response.ok) throw new Error(reply.error ?? `the service answers ${response.status}; try again`);
-    return this.read(reply);
+    return { ...this.read(await this.post(told)), asked: told };
   }
 
-  // The reply to a step, and what it holds.
-  async post(body) {
+  // Asks anew for what led to the answer: an ended row has no state.
+  async changes({ asked, answer }) {
+    if (answer.label === null) return null;
+    const { changes: { reason, changes, unchanged, text } } = await this.post({ ...asked, include: ["changes"] });
+    return reason === null && changes.length + unchanged.length > 0 ? text : null;
+  }
+
+  // The reply to a step.
+  async post(told) {
+    const [response, reply] = await this.fetch(JSON.stringify(told));
+    if (!response.ok) throw new Error(reply.error ?? `the service answers ${response.status}; try again`);
+    return reply;
+  }
+
+  async fetch(body) {
     try {
       const response = await fetch("next", { method: "POST", headers: { "content-type": "application/json" }, body });
       return [response, await response.json()];
