@@ -14,6 +14,7 @@ from test_page_in_browser import CHROMIUM, DRIVER, SIZES, browser
 import costframe as cf
 from costframe.core.numerals import read_typed
 from costframe.page.render import render_ask_page
+from costframe.plugin import PlannedPredictor, Stop
 
 __all__ = ["browser"]  # a fixture
 
@@ -25,6 +26,25 @@ pytestmark = [
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 ERRORS = {"ill": {"well": 900.0}, "well": {"ill": 300.0}}
 SPENT = {"split": 0.013, "learner": 0.021, "reuse": 0.0007}
+ROUNDS = {
+    "visit": {"cost": 15.1, "round": 0.405},
+    "draw": {
+        "cost": 2.3,
+        "needs": ["visit"],
+        "time": 5.0,
+        "round_time": 0.0,
+    },  # it stays: no further visit for it alone
+    "day": {"cost": 0.2, "round": 0.17},
+}
+
+
+def rounds(**more):
+    """Prices with further rounds: to what stays and what does not, directly and through others."""
+    needs = ([], ["visit"], ["draw"], ["day"], ["visit", "draw"], ["draw", "day"])
+    features = {name: {"cost": 0.1 + 0.37 * i, "needs": needs[i]} for i, name in enumerate(NAMES)}
+    return cf.CostModel.from_dict({"unit": "CHF", "features": features, "resources": ROUNDS, **more})
+
+
 KINDS = {
     "trees": lambda: (fit("cegb", n_estimators=100), prices()),
     "trees-spent": lambda: (fit("cegb", costs=prices(**SPENT), n_estimators=30, tradeoff=1e-3), prices(**SPENT)),
@@ -34,6 +54,10 @@ KINDS = {
     "errors": lambda: (fit("planner", costs=prices(errors=ERRORS)), prices(errors=ERRORS)),
     "plan-regression": lambda: (fit("planner", task="regression", tradeoff=1e-4), prices()),
     "plan-labels": lambda: (fit("planner", classes=3, labelled=True, tradeoff=1e-3), prices()),
+    "rounds": lambda: (fit("cegb", costs=rounds(), n_estimators=30, tradeoff=1e-3), rounds()),
+    "plan-rounds": lambda: (fit("planner", costs=rounds(), tradeoff=1e-3), rounds()),
+    "stage-tree-rounds": lambda: (fit("cstc"), rounds()),
+    "forest-rounds": lambda: (KINDS["forest-spared"]()[0], rounds(**SPENT)),
     "chain": lambda: (fit("cronus"), prices()),
     "stage-tree": lambda: (fit("cstc"), prices()),
     "plan": lambda: (fit("planner", tradeoff=1e-3), prices()),
@@ -140,6 +164,42 @@ def test_a_plan_whose_gains_have_weights_offers_no_absence_and_says_why(browser,
     refused = "window.page.model.next(null, {absent: ['age']}).catch((error) => arguments[0](error.message))"
     assert "cannot do without a test" in browser.execute_async_script(refused)
     assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("kind", ["rounds", "plan-rounds"])
+def test_caps_hold_to_the_cent_where_going_again_has_a_price(browser, tmp_path, kind):
+    fitted, costs = KINDS[kind]()
+    open_page(browser, tmp_path, fitted, costs)
+    cases = [case | {"absent": [], "known": {}} for case in draw_cases(NAMES, table(100, seed=8)[0])]
+    ends = [answer_in_python(fitted, costs, case | {"cap": None})[2] for case in cases]
+    goes_again = [end.cost > costs.full_cost(end.acquired) for end in ends]
+    capped = [
+        case | {"cap": end.cost - less}
+        for case, end, again in zip(cases, ends, goes_again, strict=True)
+        for less in (0.0, 0.001, 0.3)
+        if again
+    ]
+    found = check_answers(browser, fitted, costs, capped)
+    assert {end.reason for end in found} == {"complete", "max_cost"}
+
+
+def test_a_plan_adds_up_what_it_pays_for_going_again(browser, tmp_path):
+    """It goes from feature to feature, each a visit, as far as a cap allows."""
+    answer, names = cf.Answer([], np.empty((0, 1)), [0.0], "sigmoid"), NAMES[:4]
+    gains = [cf.Answer([], np.empty((0, left)), [-1.0, *[0.0] * (left - 1)]) for left in (4, 3, 2, 1)]
+    stops = [Stop(list(range(k)), answer, gain) for k, gain in enumerate([*gains, None])]
+    banks = [cf.WeakLearnerBank.columns(columns, []) for columns in (names, (*names, "score 0"))]
+    visit = {"cost": 10.0, "round": 0.4}
+    costs = {"features": {name: {"cost": 1.0, "needs": ["visit"]} for name in names}, "resources": {"visit": visit}}
+    costs = cf.CostModel.from_dict(costs)
+    fitted = cf.FittedEstimator(PlannedPredictor(*banks, stops, costs=costs, classes=["no", "yes"]))
+    open_page(browser, tmp_path, fitted, costs)
+    cases = [
+        {"row": dict.fromkeys(names, 1.0), "absent": [], "known": {}, "cap": cap}
+        for cap in (None, 15.2, 15.1, 14.2, 13.8, 13.7, 11.0, 10.9)
+    ]
+    ends = check_answers(browser, fitted, costs, cases)
+    assert [end.cost for end in ends] == [15.2, 15.2, 13.8, 13.8, 13.8, 12.4, 11.0, 0.0]
 
 
 def test_spare_trees_answer_where_a_test_is_not_available(browser, tmp_path):

@@ -13,6 +13,7 @@ from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.predictor import AnnotatedPredictor, Predictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.stages import Answer
 from costframe.core.tables.categories import ONLY, OTHER
 from costframe.core.terms.terms import Terms
@@ -104,8 +105,6 @@ def check_supported(predictor: Predictor, costs: CostModel) -> None:
         _check_answer(answer)
     if costs.errors is not None and costs.errors.columns:
         raise _refusal(f"prices of errors that differ by row, by {costs.errors.columns[0]!r}", "constant prices")
-    if again := [price.name for price in costs.resources if price.round]:
-        raise _refusal(f"a price of further rounds to {again[0]!r}", "prices without `round`")
     for name in predictor.used_features:
         labels = predictor.card.categories.get(name, ())
         if not isinstance(labels, tuple):
@@ -153,5 +152,17 @@ def _describe_prices(terms: Terms) -> dict[str, Any]:
             "resource": [str(price) for price in exact.resource_cost],
             "needs": [needs[first[f] : first[f + 1]].tolist() for f in range(len(exact.cost))],
             "names": list(terms.prices.resource_names),
+            "rounds": _describe_rounds(terms.prices) if terms.prices.has_rounds else None,
         }
+    }
+
+
+def _describe_rounds(prices: PriceArrays) -> dict[str, Any]:
+    """Return prices of going again to resources, and the way there: what features and resources need directly."""
+    features, further = prices.direct_needs.direct
+    return {
+        "price": [str(price) for price in prices.exact().resource_round],
+        "stays": prices.resource_stays.tolist(),
+        "needs": features,
+        "further": further,
     }

@@ -23,6 +23,7 @@ STATIC = Path(__file__).parent / "static"
 ASKING = ("numbers.js", "ask.js")  # of every page that asks
 SCRIPTS = (
     "exact.js",
+    "rounds.js",
     "predictions.js",
     "rows.js",
     "spared.js",

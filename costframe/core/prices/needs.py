@@ -72,7 +72,7 @@ class Needs:
         """Return the resources that any of these features needs, without those `paid`, as `unpaid` does."""
         if not len(self.need):
             return set()
-        needs = self._lists[0]
+        needs = self.direct[0]
         return self._reach([r for f in columns for r in needs[f]], paid)
 
     def unpaid(self, feature: int, paid: Collection[int] = ()) -> set[int]:
@@ -85,7 +85,7 @@ class Needs:
 
     def visited(self, columns: Iterable[int], there: Collection[int], stays: B1) -> set[int]:
         """Return the resources that a round for features goes to; those `there` that stay spare it what they need."""
-        needs, further = self._lists
+        needs, further = self.direct
         waiting, gone = [r for f in columns for r in needs[f]], set[int]()
         while waiting:
             r = waiting.pop()
@@ -95,13 +95,13 @@ class Needs:
         return gone
 
     @cached_property
-    def _lists(self) -> list[list[tuple[int, ...]]]:
+    def direct(self) -> list[list[tuple[int, ...]]]:
         """What each feature, and each resource, needs directly."""
         pairs = (self.first, tuple(self.need.tolist())), (self.further_first, tuple(self.further.tolist()))
         return [[entries[a:b] for a, b in pairwise(first.tolist())] for first, entries in pairs]
 
     def _reach(self, waiting: list[int], paid: Collection[int]) -> set[int]:
-        reached, further = set[int](), self._lists[1]
+        reached, further = set[int](), self.direct[1]
         while waiting:
             r = waiting.pop()
             if r not in reached and r not in paid:

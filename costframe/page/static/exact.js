@@ -66,22 +66,37 @@ function leftOf(cap, spent) {
 
 // What rows pay: features, and the resources that they need, each once; `paid` resources cost nothing.
 class Prices {
-  constructor({ per_unit, cost, resource, needs }) {
+  constructor({ per_unit, cost, resource, needs, rounds }) {
     this.perUnit = BigInt(per_unit);
     this.cost = cost.map(BigInt);
     this.resource = resource.map(BigInt);
     this.needs = needs;
+    this.rounds = rounds === null ? null : new RoundPrices(rounds);
   }
 
   resourcesOf(features, paid = new Set()) {
     return new Set(features.flatMap((f) => this.needs[f]).filter((r) => !paid.has(r)));
   }
 
-  // The price of buying features after others, in one round.
-  quote(features, bought, known) {
-    const had = new Set([...bought, ...known]), fresh = features.filter((f) => !had.has(f));
-    const paid = this.resourcesOf([...had]);
-    return money(this.units(fresh, paid), this.perUnit);
+  // The price of buying features after others, in one round, in which some `came` already; see `Ledger`.
+  quote(features, bought, came, known) {
+    const had = new Set([...bought, ...came, ...known]), fresh = features.filter((f) => !had.has(f));
+    const before = this.resourcesOf([...bought, ...known]), paid = this.resourcesOf([...had]);
+    const again = this.again([...came, ...fresh], before) - this.again(came, before);
+    return money(this.units(fresh, paid) + again, this.perUnit);
+  }
+
+  // The units for going again, in a round for features, to resources paid before.
+  again(features, paid) { return this.rounds === null ? 0n : this.rounds.units(features, paid); }
+
+  // The same for all rounds of a row, each a list of features.
+  againIn(rounds, known) {
+    const had = [...known];
+    return rounds.reduce((units, features) => {
+      const again = this.again(features, this.resourcesOf(had));
+      had.push(...features);
+      return units + again;
+    }, 0n);
   }
 
   units(features, paid) {
@@ -90,10 +105,11 @@ class Prices {
     return total;
   }
 
-  // The price of features beyond resources paid, and of what was evaluated, a quotient of whole numbers.
-  total(features, paid, [above, below] = [0n, 1n]) {
-    const units = this.units(features, paid);
-    if (above === 0n) return money(units, this.perUnit);
+  // The price of features beyond resources paid, of going again, in units, and of what was evaluated, a quotient of whole
+  // numbers.
+  total(features, paid, again, [above, below] = [0n, 1n]) {
+    const units = this.units(features, paid) + again;
+    if (above === 0n && again === 0n) return money(units, this.perUnit);
     return roundedUp(above * this.perUnit + units * below, below * this.perUnit);
   }
 }

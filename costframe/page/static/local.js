@@ -59,7 +59,7 @@ class LocalModel {
   // A row after all that it was given.
   follow({ known, cap, trail }) {
     const row = {
-      cap: cap ?? Infinity, known: new Map(this.columns(known)), barred: new Set(), bought: [], rounds: 0, pending: new Map(),
+      cap: cap ?? Infinity, known: new Map(this.columns(known)), barred: new Set(), bought: [], rounds: [], pending: new Map(),
     };
     row.given = [...row.known.keys()];
     row.paid = this.prices.resourcesOf(row.given);
@@ -74,14 +74,14 @@ class LocalModel {
 
   begin(row) {
     const resources = new Set([...row.paid, ...this.prices.resourcesOf(row.bought)]);
-    const cap = leftOf(row.cap, this.prices.total(row.bought, row.paid));
+    const cap = leftOf(row.cap, this.prices.total(row.bought, row.paid, this.prices.againIn(row.rounds, row.given)));
     this.rows.begin({ known: row.known, barred: row.barred, resources, cap });
   }
 
   // Charge what came in this round; return its values.
   endRound(row) {
     const came = this.rows.needs.filter((f) => row.pending.has(f));
-    if (came.length) row.rounds += 1;
+    if (came.length) row.rounds.push(came);
     row.bought.push(...came);
     const values = came.map((f) => row.pending.get(f));
     came.forEach((f, i) => row.known.set(f, values[i]));
@@ -99,9 +99,10 @@ class LocalModel {
   describe(row) {
     const { rows, prices } = this;
     const needs = rows.needs.filter((f) => !row.pending.has(f));
-    const bought = [...row.bought, ...rows.needs.filter((f) => row.pending.has(f))];
-    const cost = prices.total(bought, row.paid, rows.evaluated);
-    const quote = (columns) => prices.quote(columns, bought, row.given);
+    const came = rows.needs.filter((f) => row.pending.has(f)), bought = [...row.bought, ...came];
+    const again = prices.againIn([...row.rounds, came], row.given);
+    const cost = prices.total(bought, row.paid, again, rows.evaluated);
+    const quote = (columns) => prices.quote(columns, row.bought, came, row.given);
     const why = this.why(row, quote);
     const ask = (f, name) => ({ name, price: quote([f]), why: why.sentenceOf(name) });
     const told = {
@@ -110,7 +111,7 @@ class LocalModel {
     if (needs.length === 0) {
       const { values, place, exit, reason } = rows.end;
       const acquired = bought.map((f) => this.name.get(f));
-      told.answer = { values, label: this.label(values, place), cost, rounds: row.rounds, reason, acquired, exit };
+      told.answer = { values, label: this.label(values, place), cost, rounds: row.rounds.length, reason, acquired, exit };
       return told;
     }
     told.now = this.answerFrom(new Map([...row.known, ...row.pending]));

@@ -21,11 +21,17 @@ class PlannedRows {
   // Features and the resources that they need.
   items(features) { return features | asSet(members(features).flatMap((f) => this.prices.needs[f].map((r) => this.d + r))); }
 
-  // The price of items that were not paid for before.
-  owed(items) {
+  // The price of items that were not paid for before, and of going again, in units.
+  owed(items, again) {
     const { prices, d } = this;
-    const units = members(items & ~this.before).reduce((sum, i) => sum + (i < d ? prices.cost[i] : prices.resource[i - d]), 0n);
+    const units = members(items & ~this.before).reduce((sum, i) => sum + (i < d ? prices.cost[i] : prices.resource[i - d]), again);
     return money(units, prices.perUnit);
+  }
+
+  // The units for going again to resources in a round that buys items beside those `paid`.
+  againFor(items, paid) {
+    const features = members(items & ~paid & (bit(this.d) - 1n));
+    return this.prices.again(features, new Set(members(paid >> BigInt(this.d))));
   }
 
   begin({ known, barred, resources, cap }) {
@@ -33,7 +39,7 @@ class PlannedRows {
     const bars = asSet(barred);
     this.rest = this.rests.without(bars);
     const { parts } = this.rest;
-    Object.assign(this, { have: asSet(known.keys()), cap, why: 0, stop: 0, choice: null });
+    Object.assign(this, { have: asSet(known.keys()), cap, again: 0n, why: 0, stop: 0, choice: null });
     this.before = this.have | asSet([...resources].map((r) => d + r));
     this.paid = this.before;
     this.canHave = parts.map(({ features }) => (features & bars) === 0n);
@@ -49,14 +55,22 @@ class PlannedRows {
     let first = 0n;
     for (const f of members(this.rest.parts[0].features)) {
       if ((bars & bit(f)) !== 0n) this.why = UNAVAILABLE;
-      else if (this.cap < Infinity && this.owed(this.paid | this.items(first | bit(f))) > this.cap) this.why = Math.max(this.why, CUT);
+      else if (this.cap < Infinity && this.owedWith(this.items(first | bit(f))) > this.cap) this.why = Math.max(this.why, CUT);
       else first |= bit(f);
       if ((first & bit(f)) === 0n) {
         this.have |= bit(f);
         this.engine.setDouble(this.x + 8 * f, NaN);
       }
     }
-    this.paid |= this.items(first);
+    this.pay(this.items(first));
+  }
+
+  // What a row owes with further items.
+  owedWith(items) { return this.owed(this.paid | items, this.again + this.againFor(items, this.paid)); }
+
+  pay(items) {
+    this.again += this.againFor(items, this.paid);
+    this.paid |= items;
   }
 
   supply(values) {
@@ -74,7 +88,7 @@ class PlannedRows {
       this.why = this.choice.why;
       if (this.choice.to === this.stop) return;
       this.stop = this.choice.to;
-      this.paid |= this.items(this.rest.parts[this.stop].features);
+      this.pay(this.items(this.rest.parts[this.stop].features));
     }
   }
 
@@ -102,9 +116,9 @@ class PlannedRows {
     if (model === null) return { stop, to: stop, why: before, gains: [], total: [], reach: [], fixed: false };
     let changes = gainsOf(model);
     const offers = rest.parts.slice(stop + 1).map(({ features }) => this.items(features));
-    const total = offers.map((items, j) => changes[j] + plan.tradeoff * this.weigh(items & ~this.paid));
+    const total = offers.map((items, j) => changes[j] + plan.tradeoff * this.added(items));
     const reach = offers.map((items, j) => (!this.canHave[stop + 1 + j] ? 0
-      : this.cap < Infinity && this.owed(this.paid | items) > this.cap ? HAVE : PAY));
+      : this.cap < Infinity && this.owedWith(items) > this.cap ? HAVE : PAY));
     const [every, having, to] = [0, HAVE, PAY].map((least) => this.least(total, reach, least));
     let why = to !== having ? Math.max(before, CUT) : before;
     if (having !== every) why = UNAVAILABLE;
@@ -112,7 +126,12 @@ class PlannedRows {
     return { stop, to, why, gains: changes.map((change) => -change), total, reach, fixed: follows && fixed };
   }
 
-  weigh(items) { return sumDoubles(members(items).map((i) => this.plan.weighed[i])); }
+  // The price of what items add, as it is compared with gains.
+  added(items) {
+    const { plan: { weighed }, prices, paid } = this;
+    const sum = sumDoubles(members(items & ~paid).map((i) => weighed[i]));
+    return prices.rounds === null ? sum : sum + money(this.againFor(items, paid), prices.perUnit);
+  }
 
   least(total, reach, allowed) {
     let [least, to] = [0, this.stop];
