@@ -15,7 +15,6 @@ import costframe as cf
 from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.prices.exact_prices import exact
 from costframe.errors import CostframeError
-from costframe.page.asked import check_supported
 from costframe.plugin import CostModelError, ParameterError
 from costframe.sources import predict_many, predict_stream
 from costframe.testing import inquire, strategies
@@ -193,8 +192,6 @@ def test_prices_of_rounds_are_kept_and_refused_by_name(tmp_path):
         chain(round=-1.0)
     with pytest.raises(CostModelError, match="finite sum"):
         chain(round=1e308)
-    with pytest.raises(ParameterError, match="page: cannot hold a price of further rounds"):
-        check_supported(twice(), costs)
     with pytest.raises(ParameterError, match="round"):
         twice().cost(X, costs, routing="soft")
     with pytest.raises(CostframeError, match="round"):
