@@ -115,21 +115,24 @@ inline double lose(i64 kind, double y, Vector<const double> scores) {
     return top + std::log(powers) - scores[static_cast<i64>(y)];
 }
 
-// Sum the losses of some rows of all workers, fewer than 2^count_bits, times their weights, in any order.
-inline double sum_losses(const Fit& fit, Vector<const double> weight, Vector<const i32> rows, i64 count_bits) {
-    std::vector<double> lost;
+// Return the sum of numbers from 0 of fewer than 2^count_bits rows of all workers, the same in any order.
+inline double sum_in_any_order(Vector<const double> values, i64 address, i64 count_bits) {
     double largest = 0.0;
-    for (i32 row : rows) {
-        lost.push_back(weight[row] * lose(fit.kind, fit.y[row], fit.scores[row]));
-        largest = std::max(largest, lost.back());
-    }
-    largest = largest_over_workers(fit.address, largest);
+    for (double each : values) largest = std::max(largest, each);
+    largest = largest_over_workers(address, largest);
     if (largest == infinity) return largest;
     const double scale = whole_scale(largest, count_bits);
     i64 total[] = {0};
-    for (double each : lost) total[0] += round_to_whole(each * scale);
-    sum_over_workers(fit.address, Vector<i64>(total));
+    for (double each : values) total[0] += round_to_whole(each * scale);
+    sum_over_workers(address, Vector<i64>(total));
     return static_cast<double>(total[0]) / scale;
+}
+
+// Sum the losses of some rows of all workers, fewer than 2^count_bits, times their weights, in any order.
+inline double sum_losses(const Fit& fit, Vector<const double> weight, Vector<const i32> rows, i64 count_bits) {
+    std::vector<double> lost;
+    for (i32 row : rows) lost.push_back(weight[row] * lose(fit.kind, fit.y[row], fit.scores[row]));
+    return sum_in_any_order(lost, fit.address, count_bits);
 }
 
 }  // namespace costframe::trees

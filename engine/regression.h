@@ -19,10 +19,15 @@ inline double scale_below_51_bits(double largest, i64 count_bits) {
     return whole_scale(largest, std::max<i64>(count_bits, 11));
 }
 
+// Return the sum of products, in four parts that need not wait for each other.
 inline double multiply(Vector<const double> left, Vector<const double> right) {
-    double total = 0.0;
-    for (std::size_t t = 0; t < left.size(); ++t) total += left[t] * right[t];
-    return total;
+    double parts[4] = {};
+    const std::size_t whole = left.size() / 4 * 4;
+    for (std::size_t t = 0; t < whole; t += 4) {
+        for (std::size_t k = 0; k < 4; ++k) parts[k] += left[t + k] * right[t + k];
+    }
+    for (std::size_t t = whole; t < left.size(); ++t) parts[t % 4] += left[t] * right[t];
+    return (parts[0] + parts[1]) + (parts[2] + parts[3]);
 }
 
 // Turn `mix` a step towards the residuals' principal direction, and write -weight * (residual @ mix). No residual is
@@ -74,12 +79,22 @@ inline double put_means(const Growth& g, Vector<const double> weight, Matrix<con
     return largest;
 }
 
-// What `boost_many` writes: trees by number and node, their leaves' means of targets, and their numbers of nodes.
+// Return the weighted sum of all squares of some rows' residuals.
+inline double sum_squares(Matrix<const double> residual, Vector<const i32> rows, Vector<const double> weight,
+                          i64 count_bits) {
+    std::vector<double> squares;
+    for (i32 row : rows) squares.push_back(weight[row] * multiply(residual[row], residual[row]));
+    return sum_in_any_order(squares, 0, count_bits);
+}
+
+// What `boost_many` writes: trees by number and node, their leaves' means of targets, and their numbers of nodes; and
+// after each of them the sum of held-out rows' squared residuals, and these residuals.
 struct MeanTrees {
     i64 most_trees, most_nodes;
     KeptNode* nodes;
     double* values;
     i64* sizes;
+    double *lost, *kept;
 };
 
 // Boost targets, overwritten by their residuals, by squared loss; return the number of trees. `mix` and `largest`, the
@@ -101,6 +116,9 @@ inline i64 boost_many(const Growth& g, Vector<const double> weight, const Sides&
         for_leaves(g, sides, [&](i32 row, i64 leaf) {
             for (i64 t = 0; t < residual.columns; ++t) residual(row, t) -= step * output(leaf, t);
         });
+        trees.lost[tree] = sum_squares(residual, sides.outside, weight, g.task.count_bits);
+        double* kept = trees.kept + tree * std::ssize(sides.outside) * residual.columns;
+        for (i32 row : sides.outside) kept = std::ranges::copy(residual[row], kept).out;
     }
     return trees.most_trees;
 }

@@ -125,12 +125,12 @@ EXPORT i64 add_rounds(const Task* task, const Room* room, const Prices* prices, 
 EXPORT i64 boost_many(const Task* task, const Room* room, const Prices* prices, const double* weight,
                       const i64* counts, const i32* inside, i64 m, const i32* outside, i64 o, double step,
                       double* residual, i64 T, double* mix, double* largest, KeptNode* nodes, i64 R, i64 N,
-                      double* values, i64* sizes) {
+                      double* values, i64* sizes, double* lost, double* kept) {
     return with_memory([&] {
         const i64 n = task->bins.rows;
         std::vector<i32> rows(m);
         const Sides sides{span(counts, n), span(inside, m), span(outside, o)};
         return trees::boost_many({*task, *room, *prices, rows}, span(weight, n), sides, step, {residual, n, T},
-                                 span(mix, T), *largest, {R, N, nodes, values, sizes});
+                                 span(mix, T), *largest, {R, N, nodes, values, sizes, lost, kept});
     });
 }

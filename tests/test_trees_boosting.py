@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from attrs import evolve
 from bank_cases import COSTS, NAMES, table
 
 import costframe as cf
@@ -213,6 +214,32 @@ def test_regressions_of_many_numbers_predict_each_out_of_fold():
         a, b = (each.shrunk(shares).predictions for each in (found, again))
         assert np.allclose(a[fold == 0], b[fold == 0], rtol=1e-12)
         assert not np.allclose(a[fold == 1], b[fold == 1], rtol=1e-6)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_regressions_of_many_numbers_stop_where_rows_left_out_gain_no_more(n_threads):
+    rows, data = drawn(1000, classes=0)
+    random, x = np.random.default_rng(0), np.nan_to_num(rows.X)
+    fold = np.arange(len(rows)) % 3
+
+    def lost(targets, settings):
+        found = ManyFolds.fit(data, rows, targets, fold, settings, n_threads=n_threads)
+        return ((targets - found.predictions) ** 2).sum(), found
+
+    settings = boosted(8, 20, 0.2, 40)
+    noise = random.normal(size=(len(rows), 3))
+    weak = noise + 0.5 * x[:, :1]
+    for targets, least, most in ((noise, 0, 2), (weak, 2, 30)):
+        of_all, _ = lost(targets, evolve(settings, n_iter_no_change=None))
+        by_rounds = {
+            count: lost(targets, evolve(settings, n_iter_no_change=None, n_estimators=count))[0]
+            for count in range(1, 31)
+        }
+        stopped, found = lost(targets, evolve(settings, n_iter_no_change=6))
+        assert least <= len(found.trees) <= most
+        assert stopped <= min([((targets - found.means[found.place]) ** 2).sum(), *by_rounds.values()]) * (1 + 1e-12)
+        assert stopped < of_all
 
 
 # --- linear starts -----------------------------------------------------------------------------------------------

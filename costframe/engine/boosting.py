@@ -23,7 +23,7 @@ add_rounds = bind(
 boost_many = bind(
     "boost_many(task: Task, room: Room, prices: Prices, weight: f8[n], counts: i8[n], inside: i4[m], outside: i4[o], "
     "step: f8, residual: >f8[n,T], mix: >f8[T], largest: >f8[1], nodes: >i8[R,N,5], values: >f8[R,N,T], "
-    "sizes: >i8[R]) -> code",
+    "sizes: >i8[R], lost: >f8[R], kept: >f8[R,o,T]) -> code",
     Task,
     Room,
     Prices,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import frexp
+from operator import methodcaller
+from typing import NamedTuple
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import define, evolve, frozen
 from numpy.typing import NDArray
 
 from costframe import engine
@@ -26,6 +30,12 @@ from costframe.trees.fold_rows import (
 )
 from costframe.trees.scaling import power_of_two
 from costframe.trees.settings import TreeSettings
+
+_LEAST_GAIN = 1e-4  # of the sum of squares without trees: patience counts rounds with less gain
+_CHUNK, _MOST_KEPT = (
+    4,
+    2**22,
+)  # rounds between looks at the sums; numbers kept of a round, of which more are looked at one by one
 
 
 @frozen(eq=False)
@@ -67,7 +77,8 @@ class ManyFolds:
         """Regress targets, float64 (n, T), on the columns, without each fold in turn and on all rows.
 
         The splits of each tree fit the mixture of targets with the largest residual (as in SketchBoost), and its leaves
-        hold the mean residuals of all targets.
+        hold the mean residuals of all targets. All regressions have equal rounds: those with the least sum of squared
+        residuals out of fold, looked for until `n_iter_no_change` rounds have gained little; without it, all.
         """
         folds, place = sides_of_folds(fold), np.unique(fold, return_inverse=True)[1]
         columns = np.ascontiguousarray(targets.T)
@@ -77,18 +88,17 @@ class ManyFolds:
         found = cls((starts := np.array(means))[place], starts, place, intercept, TreeTable.empty())
         if not data.splittable.any():
             return found
-
-        def fit(sides: FoldRows, start: F8) -> tuple[F8, Trees]:
-            residual, trees = _regress(data, rows, (targets - start) / unit, sides, settings)
-            return targets[sides[1]] - unit * residual[sides[1]], trees
-
-        tasks = [*zip(folds, means, strict=True), *([(all_rows(rows), intercept)] if whole else [])]
-        fitted = run_parallel(lambda task: fit(*task), tasks, n_threads)
-        for (_, outside), (predicted, _) in zip(folds, fitted, strict=False):
-            found.predictions[outside] = predicted
-        if not whole:
+        begun = [
+            _Regression.begin(data, rows, (targets - start) / unit, sides, settings)
+            for sides, start in zip(folds, means, strict=True)
+        ]
+        n_rounds, residuals = _boost_while_it_pays(begun, settings, n_threads)
+        for (_, outside), residual in zip(folds, residuals, strict=True):
+            found.predictions[outside] = targets[outside] - unit * residual
+        if not whole or not n_rounds:
             return found
-        nodes, values, sizes = fitted[-1][1]
+        everyone = _Regression.begin(data, rows, (targets - intercept) / unit, all_rows(rows), settings)
+        nodes, values, sizes = everyone.add_rounds(n_rounds).trees
         trees = as_tree_table(data.mapper, nodes, settings.learning_rate * values, sizes)
         return evolve(found, trees=evolve(trees, values=trees.values * unit))
 
@@ -107,14 +117,77 @@ def _means(rows: Rows, columns: F8, inside: NDArray[np.int32], otherwise: F8) ->
     return np.array([exact_sum(column[inside] * weight) / total for column in columns]) if total > 0 else otherwise
 
 
-def _regress(data: BinnedData, rows: Rows, residual: F8, sides: FoldRows, settings: TreeSettings) -> tuple[F8, Trees]:
-    """Return the residuals, written over the targets, and the trees."""
-    limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
-    n_nodes, *structs = rows_to_grow(data, rows, False, limits, settings, sides[0])
-    nodes = np.empty((settings.n_estimators, n_nodes, 5), np.int64)
-    values, sizes = np.zeros((*nodes.shape[:2], residual.shape[1])), np.empty(settings.n_estimators, np.int64)
-    mix, largest = np.ones(residual.shape[1]), np.ones(1)  # residuals are from -1 to 1
-    fixed = rows.weight, rows.repeats, *sides, settings.learning_rate, residual, mix, largest
-    cells = len(sides[0]) * data.bins.shape[1]
-    count = call_in_parts(lambda *some: engine.boost_many(*structs, *fixed, *some), (nodes, values, sizes), cells)
-    return residual, (nodes[:count], values[:count], sizes[:count])
+class _Added(NamedTuple):
+    """Rounds that were added: their trees, and the sums of squares and the residuals of held-out rows after each.
+
+    From where no split gains there are no more trees.
+    """
+
+    trees: Trees
+    lost: F8  # (rounds,)
+    kept: F8  # (rounds, held-out rows, T)
+
+
+@define(eq=False)
+class _Regression:
+    """A regression that grows on the first of both sides; see `FoldRows`."""
+
+    held_out: NDArray[np.int32]
+    lost: float  # sum of their squared residuals
+    _residual: F8  # (n, T), from -1 to 1 at first
+    _n_nodes: int
+    _add: Callable[..., int]
+    _cells: int
+    _ended: bool = False  # no split gains
+
+    @classmethod
+    def begin(cls, data: BinnedData, rows: Rows, residual: F8, sides: FoldRows, settings: TreeSettings) -> _Regression:
+        """Return a regression without trees."""
+        limits = settings.l2_regularization, settings.min_samples_leaf, 0.0
+        n_nodes, *structs = rows_to_grow(data, rows, False, limits, settings, sides[0])
+        mix, largest = np.ones(residual.shape[1]), np.ones(1)
+        fixed = rows.weight, rows.repeats, *sides, settings.learning_rate, residual, mix, largest
+        lost = exact_sum(rows.weight[sides[1]] * (residual[sides[1]] ** 2).sum(axis=1))
+        add = partial(engine.boost_many, *structs, *fixed)
+        return cls(sides[1], lost, residual, n_nodes, add, len(sides[0]) * data.bins.shape[1])
+
+    @property
+    def kept(self) -> F8:
+        """Residuals of held-out rows, (held-out rows, T)."""
+        return self._residual[self.held_out]
+
+    def add_rounds(self, count: int) -> _Added:
+        """Add rounds."""
+        nodes, sizes = np.empty((count, self._n_nodes, 5), np.int64), np.empty(count, np.int64)
+        values = np.zeros((*nodes.shape[:2], self._residual.shape[1]))
+        lost, kept = np.empty(count), np.empty((count, len(self.held_out), values.shape[2]))
+        made = 0 if self._ended else call_in_parts(self._add, (nodes, values, sizes, lost, kept), self._cells)
+        if made:
+            self.lost = float(lost[made - 1])
+        if made < count:
+            self._ended, lost[made:], kept[made:] = True, self.lost, self.kept
+        return _Added((nodes[:made], values[:made], sizes[:made]), lost, kept)
+
+
+def _boost_while_it_pays(begun: list[_Regression], settings: TreeSettings, n_threads: int) -> tuple[int, list[F8]]:
+    """Return the number of rounds with the least sum of squares, and each regression's held-out residuals then."""
+    most, patience = settings.n_estimators, settings.n_iter_no_change
+    residuals, nothing = [each.kept for each in begun], sum(each.lost for each in begun)
+    chunk = max(1, min(_CHUNK, _MOST_KEPT // max(1, sum(each.size for each in residuals))))
+    best, n_best, mark, since, done = nothing, 0, nothing, 0, 0
+    while done < most and (patience is None or since < patience):
+        count = min(chunk, most - done)
+        added = run_parallel(methodcaller("add_rounds", count), begun, n_threads)
+        losses = np.sum([one.lost for one in added], axis=0)
+        place = count - 1 if patience is None else int(np.argmin(losses))
+        if patience is None or losses[place] < best:
+            best, n_best = float(losses[place]), done + place + 1
+            residuals = [one.kept[place] for one in added]
+        for value in losses.tolist():
+            since += 1
+            if value < mark - _LEAST_GAIN * nothing:
+                mark, since = value, 0
+        done += count
+        if not any(len(one.trees[2]) for one in added):
+            break
+    return n_best, residuals

@@ -10,7 +10,7 @@ from costframe.trees import BinMapper, BinnedData, ManyFolds, TreeSettings
 from costframe_planner.problem import COARSE, Problem
 from costframe_planner.set_models import SetModel
 
-_GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0)  # of regressions of gains
+_GAIN_TREES = TreeSettings(max_leaves=8, l2_regularization=5.0, n_iter_no_change=6)  # of regressions of gains
 _STEPS = (5_000, 0.08, 60), (np.inf, 0.15, 30)  # largest number of rows, step, rounds
 _PARTS = 3  # of the rows, to cross-fit regressions
 _ERRORS = 1.0  # standard errors of a slope by which it is lower: it is chosen on the rows that it is for

@@ -84,14 +84,26 @@ def follow(routes: Routes, gains: Sequence[F8], tradeoff: float) -> tuple[I8, I8
         Stop that answers each row, and the stops it visited, one bit each.
     """
     m, n = len(routes.sets), len(gains[0]) if gains else 0
-    at, visited = np.zeros(n, np.int64), np.ones(n, np.int64)
+    at, way, ways = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(1, np.int64)  # rows of a way are counted
     for k in range(m - 1):
         if not len(rows := np.flatnonzero(at == k)):
             continue
-        every, place = np.unique(visited[rows], return_inverse=True)
-        values = gains[k][rows] + routes.worth(every, tradeoff)[place, k + 1 :]
+        every, place = _numbered(way[rows], len(ways))
+        values = gains[k][rows] + routes.worth(ways[every], tradeoff)[place, k + 1 :]
         best = values.argmin(axis=1)
         go = values[np.arange(len(rows)), best] < 0
-        at[rows[go]] = k + 1 + best[go]
-        visited[rows[go]] |= np.int64(1) << (k + 1 + best[go])
-    return at, visited
+        to = k + 1 + best[go]
+        at[rows[go]] = to
+        fresh, place = _numbered(place[go] * m + to, len(every) * m)
+        way[rows[go]] = len(ways) + place
+        ways = np.concatenate([ways, ways[every[fresh // m]] | np.int64(1) << fresh % m])
+    return at, ways[way]
+
+
+def _numbered(values: I8, count: int) -> tuple[I8, I8]:
+    """Return the distinct ones of numbers below a count, and the place of each there."""
+    place = np.zeros(count, np.int64)
+    place[values] = 1
+    distinct = np.flatnonzero(place)
+    place[distinct] = np.arange(len(distinct))
+    return distinct, place[values]
