@@ -28,6 +28,7 @@ from sklearn import datasets
 from sklearn.model_selection import StratifiedKFold
 
 import costframe as cf
+from costframe.datasets import Dataset
 from harness.points import markdown
 from harness.tables import SHARED
 
@@ -197,6 +198,21 @@ def own_bills(table: Table, level: str, test: Masks, *, name: str) -> dict[str, 
     return {name: model.fit(frame[~test], table.y[~test]).cost(frame[test], table.y[test]).mean_bill}
 
 
+def study_bills(table: Table, level: str, test: Masks) -> dict[str, float]:
+    """Return the bill of what a study of the planner and the references recommends, and of its priced tree.
+
+    A quarter of the other rows is for validation.
+    """
+    split = int(np.flatnonzero((table.tests == test).all(axis=1))[0])
+    train, part = np.flatnonzero(~test), np.where(test, "test", "train").astype("<U5")
+    part[np.random.default_rng(split).permutation(train)[: len(train) // 4]] = "valid"
+    costs, classes = table.costs[level], tuple(range(int(table.y.max()) + 1))
+    data = Dataset(table.name, table.X, table.y, costs.names, costs, "classification", part, classes=classes)
+    frontier = cf.Frontier.sweep(data, ["planner"])
+    chosen, tree = frontier.recommended(), frontier["tree-priced-1"]
+    return {name: point.test_cost - point.test_score for name, point in (("study", chosen), ("its tree", tree))}
+
+
 def constant_bills(table: Table, level: str, test: Masks) -> dict[str, float]:
     """Return the bill of the best answer for all rows."""
     wrong = error_matrix(table.costs[level], int(table.y.max()) + 1)
@@ -204,8 +220,9 @@ def constant_bills(table: Table, level: str, test: Masks) -> dict[str, float]:
 
 
 PEERS = ("STreeD", "LightGBM", "constant")
-OWN = ("planner", "cegb", "miser", "cronus", "cstc", "adapt")
+OWN = ("planner", "priced-tree", "cegb", "miser", "cronus", "cstc", "adapt")
 SIDES: dict[str, Callable[[Table, str, Masks], dict[str, float]]] = {
+    "study": study_bills,
     **{name: partial(own_bills, name=name) for name in OWN},
     "STreeD": streed_bills,
     "LightGBM": lightgbm_bills,
@@ -217,7 +234,7 @@ def bills_of(table: Table, level: str, sides: list[str], splits: int, keep: Path
     """Return the bills of each model on each split."""
     every: dict[str, list[float]] = {}
     for side in sides:
-        kept = None if keep is None or side in OWN else keep / f"{table.name}-{level}-{splits}-{side}.json"
+        kept = None if keep is None or side in (*OWN, "study") else keep / f"{table.name}-{level}-{splits}-{side}.json"
         if kept is not None and kept.exists():
             every |= json.loads(kept.read_text())
             continue

@@ -51,8 +51,11 @@ def labels(data, algorithms=("planner",)):
 
 
 def test_a_study_has_what_no_algorithm_of_it_fits_anyway(data):
-    every = [each.label for each in REFERENCES]
+    *every, tree = [each.label for each in REFERENCES]
     assert labels(data) == every == ["linear-free", "boosting-free", "linear-all", "boosting-all"]
+    assert labels(make(errors=ERRORS)) == [*every, tree]
+    assert labels(make(errors=ERRORS), ["planner", "priced-tree"]) == every
+    assert labels(make(errors={"absolute": 1.0}, task="regression")) == every
     for boosted in ("cegb", "miser", "boosting", "affordable"):
         assert labels(data, ["planner", boosted]) == every[:3]
     assert labels(data, ["linear"]) == ["linear-free", "boosting-free", "boosting-all"]
@@ -177,6 +180,41 @@ def test_words_of_bills_name_the_best_of_them():
     constant = frontier.constant()
     assert constant is not None
     assert len(frontier.influence(constant)) == len(frontier.influence(simple))  # on the same rows
+
+
+def test_one_is_a_tree_at_the_prices_of_errors():
+    data = make(errors=ERRORS)
+    (tree,) = (each for each in references_of(data, ["planner"], {"max_depth": 2}) if each.label == "tree-priced")
+    assert tree.make(0.0).tradeoff is None
+    assert tree.make(0.0).max_depth == 2
+    frontier = Frontier.sweep(data, ["cegb"], parameters=FEW, points=3, cv=3)
+    train, valid = map(data.part, ("train", "valid"))
+    alone = cf.estimator("priced-tree", costs=data.costs).fit(train.X, train.y, X_val=valid.X, y_val=valid.y)
+    np.testing.assert_array_equal(frontier.model("tree-priced-1").predict_proba(data.X), alone.predict_proba(data.X))
+    point = frontier["tree-priced-1"]
+    assert describe_reference(point) == f"a single priced tree on {point.n_features} features"
+    assert point.test_cost - point.test_score == pytest.approx(
+        alone.cost(data.part("test").X, data.part("test").y).mean_bill
+    )
+
+
+def test_a_tree_that_buys_nothing_is_told_of_as_a_constant():
+    data = make({"features": dict.fromkeys(NAMES, 9.0)}, errors=ERRORS)
+    frontier = Frontier.sweep(data, ["cegb"], parameters=FEW, points=3, cv=0)
+    tree = frontier["tree-priced-1"]
+    assert not tree.n_features
+    assert describe_reference(tree) is None
+    assert "tree" not in describe_choice(frontier, tree).replace(tree.name, "")
+
+
+def test_an_algorithm_without_a_path_that_plans_in_money_has_a_fit_that_does():
+    data = make(errors=ERRORS)
+    frontier = Frontier.sweep(data, ["priced-tree"], points=2, cv=0)
+    train, valid = map(data.part, ("train", "valid"))
+    alone = cf.estimator("priced-tree", costs=data.costs).fit(train.X, train.y)
+    answers = alone.predict_proba(valid.X)
+    own = [point.name for point in frontier if point.algorithm == "priced-tree"]
+    assert any(np.array_equal(frontier.model(name).predict_proba(valid.X), answers) for name in own)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -173,9 +173,9 @@ class Frontier(Choices):
         references : bool, optional
             Whether the study has, beside its algorithms, the models that everyone would try, as candidates like others:
             the constant, a linear model and boosting on the free features, and both on all features, each fitted once
-            without prices, if no algorithm fits it anyway. A linear model reads numbers, so tables with categories have
-            none; rankings have the constant and boosting on the free features. By default it has them, but not where
-            `tradeoffs` name each fit.
+            without prices, and where wrong classes have prices a single tree of least bill, if no algorithm fits it
+            anyway. A linear model reads numbers, so tables with categories have none; rankings have the constant and
+            boosting on the free features. By default it has them, but not where `tradeoffs` name each fit.
 
         Raises
         ------

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from attrs import evolve
 
 from costframe.study.bisection import REFINEMENTS, bisect_tradeoffs
@@ -32,13 +36,20 @@ def fit_all(trial: Trial, plan: StudyPlan, progress: Progress) -> list[Fitted]:
 
 
 def fit_for_bill(trial: Trial, progress: Progress) -> list[Fitted]:
-    """Fit at the tradeoff that follows from the prices of errors, if the algorithm does not plan in money itself."""
+    """Fit at the tradeoff that follows from the prices of errors, or in money, unless a path has done so."""
     with trial.guard():
         model, rows = trial.make(0.0), trial.train
-        if not isinstance(model, CostAwareEstimator) or model.traits.plans_bills:
+        plans = isinstance(model, CostAwareEstimator) and model.traits.plans_bills
+        if not isinstance(model, CostAwareEstimator) or (plans and has_path(trial)):
             return []
         data = model.set_params(tradeoff=None).training_data(rows.X, rows.y, rows.weight)
+    if plans:
+        trial = evolve(trial, make=partial(_make_in_money, trial.make))
     return [fit_at(trial, data.tradeoff, progress, 0, 1)]
+
+
+def _make_in_money(make: Callable[[float], Any], tradeoff: float) -> Any:
+    return make(tradeoff).set_params(tradeoff=None)
 
 
 def _fit_first(trial: Trial, plan: StudyPlan, progress: Progress) -> Fits:

@@ -23,7 +23,7 @@ from costframe.trees import BoostedEstimator
 
 @frozen(eq=False)
 class Entrant:
-    """An algorithm that a study fits on a data set, by its name; a reference is fitted once, without prices."""
+    """An algorithm that a study fits on a data set, by its name; a reference is fitted once."""
 
     label: str
     algorithm: str
@@ -71,6 +71,7 @@ class Entrant:
     def make(self, tradeoff: float) -> Any:
         """Return an unfitted estimator for a tradeoff; refuse an algorithm that does not split by categories."""
         given = dict(self.parameters)
+        tradeoff = given.pop("tradeoff", tradeoff) if self.is_reference else tradeoff
         if self.categorical:
             if "categorical_features" not in estimator(self.algorithm, self.task).get_params():
                 column = next(iter(self.categorical))
@@ -85,10 +86,11 @@ class Entrant:
 def references_of(data: Dataset, algorithms: Collection[str], parameters: Mapping[str, Any]) -> list[Entrant]:
     """Return the references of a study of a data set.
 
-    There are a linear model and boosting on the free features, if some are free and some are not, and both on all
-    features; for rankings, boosting on the free ones alone. It leaves out what one of the `algorithms` fits without
-    prices anyway, what no plugin has, and linear models of tables with categories, which are no numbers. `parameters`
-    are those of all estimators of the study, of which a reference takes those that its estimator has.
+    There are a linear model and boosting on the free features, if some are free and some are not, both on all features,
+    and a priced tree if wrong classes have prices; for rankings, boosting on the free ones alone. It leaves out what
+    one of the `algorithms` fits anyway, what no plugin has, and linear models of tables with categories, which are no
+    numbers. `parameters` are those of all estimators of the study, of which a reference takes those that its estimator
+    has.
     """
     prices = data.costs.select(data.feature_names)
     free = (prices.alone == 0) & (prices.once == 0)
@@ -97,6 +99,7 @@ def references_of(data: Dataset, algorithms: Collection[str], parameters: Mappin
         asked = (free.any() and not free.all()) if reference.free else data.task != "ranking"
         if (
             asked
+            and (not reference.billed or data.costs.errors is not None)
             and _can_fit(reference, data)
             and (reference.free or not _is_fitted_by(algorithms, reference, data.task))
         ):

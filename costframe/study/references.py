@@ -12,17 +12,21 @@ from costframe.study.points import CONSTANT, Point
 
 @frozen
 class Reference:
-    """A simple model: an algorithm of a plugin, fitted once without prices to the free features, or to all."""
+    """A simple model: an algorithm of a plugin, fitted once, without prices to the free features or to all.
+
+    One that is `billed` is fitted at the prices, where errors have some too.
+    """
 
     label: str  # of its point, and in the names of files
     algorithm: str
     words: str
-    free: bool
+    free: bool = False
+    billed: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
         """Parameters of its estimator."""
-        return {"max_price": 0.0} if self.free else {}
+        return {"max_price": 0.0} if self.free else {"tradeoff": None} if self.billed else {}
 
 
 def is_reference(point: Point) -> bool:
@@ -31,9 +35,12 @@ def is_reference(point: Point) -> bool:
 
 
 def describe_reference(point: Point) -> str | None:
-    """Return what a point is if it is that of a reference, such as "a linear model on 10 free features"."""
+    """Return what a point is if it is that of a reference, such as "a linear model on 10 free features".
+
+    One that reads nothing is a constant, whatever made it.
+    """
     reference = _BY_LABEL.get(point.algorithm)
-    if reference is None:
+    if reference is None or not point.n_features:
         return None
     features = format_count(point.n_features, "free feature" if reference.free else "feature")
     return f"{reference.words} on {features}"
@@ -43,7 +50,8 @@ def describe_reference(point: Point) -> str | None:
 REFERENCES = (
     Reference("linear-free", "linear", "a linear model", free=True),
     Reference("boosting-free", "affordable", "boosting", free=True),
-    Reference("linear-all", "linear", "a linear model", free=False),
-    Reference("boosting-all", "boosting", "boosting", free=False),
+    Reference("linear-all", "linear", "a linear model"),
+    Reference("boosting-all", "boosting", "boosting"),
+    Reference("tree-priced", "priced-tree", "a single priced tree", billed=True),
 )
 _BY_LABEL = {reference.label: reference for reference in REFERENCES}

@@ -1,4 +1,4 @@
-"""Baselines that the papers compare with: boosting, linear models, early exit, a gate after l1, cascades by price."""
+"""Baselines: boosting, linear models, one priced tree, early exit, a gate after l1, cascades by price."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         L1GateClassifier,
         LinearClassifier,
         LinearRegressor,
+        PricedTreeClassifier,
         SoftCascadeClassifier,
         SoftCascadeRanker,
     )
@@ -39,6 +40,7 @@ __all__ = [
     "L1GateClassifier",
     "LinearClassifier",
     "LinearRegressor",
+    "PricedTreeClassifier",
     "SoftCascadeClassifier",
     "SoftCascadeRanker",
 ]
@@ -74,6 +76,13 @@ def costframe_algorithms() -> list[Algorithm]:
             reference="Hastie, Tibshirani, Friedman: The Elements of Statistical Learning, 2009, sections 3.4 and 4.4",
             classifier="costframe_baselines.linear:LinearClassifier",
             regressor="costframe_baselines.linear:LinearRegressor",
+            baseline=True,
+        ),
+        Algorithm(
+            name="priced-tree",
+            summary="One decision tree, grown by looking two splits ahead at prices, which minimizes the bill.",
+            reference="Ling, Yang, Wang, Zhang: Decision trees with minimal costs, ICML 2004",
+            classifier="costframe_baselines.priced_tree:PricedTreeClassifier",
             baseline=True,
         ),
         Algorithm(

@@ -14,6 +14,7 @@ from costframe_baselines.cascades import AndOrClassifier, AndOrRanker, SoftCasca
 from costframe_baselines.early_exit import EarlyExitClassifier, EarlyExitRanker
 from costframe_baselines.l1_gate import L1GateClassifier
 from costframe_baselines.linear import LinearClassifier, LinearRegressor
+from costframe_baselines.priced_tree import PricedTreeClassifier
 
 __all__ = [
     "AffordableClassifier",
@@ -29,6 +30,7 @@ __all__ = [
     "L1GateClassifier",
     "LinearClassifier",
     "LinearRegressor",
+    "PricedTreeClassifier",
     "SoftCascadeClassifier",
     "SoftCascadeRanker",
 ]

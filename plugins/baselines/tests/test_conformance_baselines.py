@@ -25,6 +25,11 @@ def test_laws_of_linear(check):
     check()
 
 
+@parametrize_laws("priced-tree")
+def test_laws_of_priced_tree(check):
+    check()
+
+
 @parametrize_laws("soft-cascade", settings={"n_estimators": 9})
 def test_laws_of_soft_cascade(check):
     check()
