@@ -34,6 +34,7 @@ from costframe.sources.one_row import predict_one as predict_one
 from costframe.sources.one_row import predict_one_async as predict_one_async
 from costframe.sources.streams import predict_stream as predict_stream
 from costframe.stagewise.train_bank import train_bank as train_bank
+from costframe.study.outages import outages as outages
 from costframe_adapt.estimators import AdaptClassifier as AdaptClassifier
 from costframe_baselines.estimators import AffordableClassifier as AffordableClassifier
 from costframe_baselines.estimators import AffordableRanker as AffordableRanker

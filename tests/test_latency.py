@@ -210,7 +210,7 @@ def test_commands_tell_latencies_of_many_rows_from_some(run, monkeypatch):
     assert f"{told}\n" in run("cost", "m", "t.csv").stdout
     assert run("inspect", "m", "t.csv", "--output", "m.html").exit_code == 0
     assert f"95 % of the rows within {p95:.4g} ms" in Path("m.html").read_text()
-    monkeypatch.setattr("costframe.cli.cost.MOST_TIMED", 20)
+    monkeypatch.setattr("costframe.cli.cost.MOST_ROWS", 20)
     assert "(of 15 evenly spaced rows)" in run("cost", "m", "t.csv").stdout
 
 

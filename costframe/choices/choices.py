@@ -14,12 +14,14 @@ from costframe.choices.bill_criterion import BillCriterion
 from costframe.choices.criterion import Criterion
 from costframe.choices.how_wrong import HowWrong
 from costframe.choices.intervals import Difference, interval_on_test
+from costframe.choices.outages import find_outages
 from costframe.choices.paired_points import PairedPoints
 from costframe.choices.promised import certify
 from costframe.choices.read_records import find_how_wrong
 from costframe.choices.score_criterion import ScoreCriterion
 from costframe.core.arrays import F8
 from costframe.core.errors import ParameterError, printable
+from costframe.core.terms.outages import Outages
 from costframe.promises import Certified
 from costframe.study.points import Point, at_tradeoff
 from costframe.study.rows import StudyRows
@@ -265,6 +267,37 @@ class Choices(ABC):
         """
         rows = evolve(StudyRows.of(X, y, sample_weight, qid), made=made)
         return find_how_wrong(self, point, rows, scoring)
+
+    def outages(
+        self,
+        X: Any,
+        y: ArrayLike,
+        point: Point | str | None = None,
+        *,
+        sources: Any = None,
+        scoring: Any = None,
+        sample_weight: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        made: Any = None,
+    ) -> Outages:
+        """Return what outages cost the recommended model, or that of another point, in its score and cost.
+
+        Parameters
+        ----------
+        X, y, sample_weight, qid, groups, made, sources
+            As for `cf.outages`.
+        point : Point or str, optional
+        scoring : callable, optional
+            The score, if it is a caller's own.
+
+        Raises
+        ------
+        CostframeError
+            If an argument is wrong, or the model answers nothing where something is unavailable.
+        """
+        rows = StudyRows.of(X, y, sample_weight, qid, groups=groups, made=made)
+        return find_outages(self, point, rows, scoring, sources)
 
     def _affordable(self, budget: float | None) -> Sequence[Point]:
         """Return the points within a budget; refuse one that no point keeps."""

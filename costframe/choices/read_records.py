@@ -51,7 +51,7 @@ def find_how_wrong(frontier: Any, point: Point | str | None, rows: StudyRows, sc
     chosen = frontier.recommended() if point is None else frontier[point]
     model = frontier.model(chosen)
     rows = _with_records(rows, model)
-    recorded, score = rows.recorded, _score_of(frontier, model, scoring)
+    recorded, score = rows.recorded, score_of(frontier, model, scoring)
     assert recorded is not None  # noqa: S101 - see `_with_records`
     assert recorded.records is not None  # noqa: S101
     lacking = {recorded.names[column] for columns in recorded.records.columns for column in columns}
@@ -115,7 +115,7 @@ def _with_records(rows: StudyRows, model: Any) -> StudyRows:
     return rows
 
 
-def _score_of(frontier: Advice, model: Any, scoring: Any) -> str | LibraryScore:
+def score_of(frontier: Advice, model: Any, scoring: Any) -> str | LibraryScore:
     """Return the score of a frontier; a caller's own has to be given."""
     kind = kind_of(model)
     task = TASK_OF[kind or "regressor"]

@@ -93,10 +93,11 @@ def compare(
             cluster=cluster,
             references=not no_references,
         )
-        written = screen.keep(frontier)
+        outages = None if screen.interrupted else results.find_outages(frontier)
+        written = screen.keep(frontier, outages)
         remove_other_models(output)
     with name_written_files(written):
-        results.show(frontier, all_points=all_points)
+        results.show(frontier, outages, all_points=all_points)
         certificate = Promised.of(frontier, dataset, promises) if promises else Promised(None)
         certificate.show(results.console)
         results.end(", ".join([written, *certificate.write(output)]))

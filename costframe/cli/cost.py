@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from attrs import evolve
 from costframe.cli.fit_checks import check_fit
 from costframe.cli.given_model import PricedModel, open_model
 from costframe.cli.labelled_rows import LabelledRows, open_labelled
-from costframe.cli.model_rows import open_blocks
+from costframe.cli.model_rows import EvenRows, open_blocks
+from costframe.cli.outages import find_outages, show_outages
 from costframe.cli.reading import ReadingOptions
 from costframe.cli.scored_copies import describe_records, score_copies
 from costframe.cli.scoring import AnswerBlocks, Scored, pick_score, score_report
@@ -24,7 +26,7 @@ from costframe.report.payments import paid_table
 from costframe.training.console import Output, output
 from costframe.training.library_scores import LibraryScore
 
-MOST_TIMED = 20_000  # rows, which some models step through one by one
+MOST_ROWS = 20_000  # whose latencies, and outages, are measured: some models step through them one by one
 
 
 def cost(
@@ -44,15 +46,20 @@ def cost(
         if reading.group is not None:
             raise ParameterError("--group: has no effect without --target, or --score for a data set")
         blocks = (rows for rows, _ in open_blocks(data, given, reading))
-        report, scored, seems = evaluate_cost(given, blocks, acquisition=acquisition), None, None
+        report, scored, seems, outages = evaluate_cost(given, blocks, acquisition=acquisition), None, None, None
     else:
         rows = open_labelled(given, data, reading)
         chosen = pick_score(given.fitted, rows.task, rows.score, score)
+        some = EvenRows(MOST_ROWS)
+        rows = evolve(rows, blocks=some.watch(rows.blocks), labels=cache(rows.labels))
         report, scored, seems = evaluate_labelled(given, rows, chosen, acquisition=acquisition)
+        outages = find_outages(given, some, rows.labels(), chosen, acquisition)
     console = output()
     show_cost(console, report, given.prices, reading.part or "all", scored)
     if seems is not None:
         console.print(f"\n{seems}", markup=False)
+    if outages is not None:
+        show_outages(console, outages, f"rows of {reading.part}" if reading.part else "rows")
     console.finish()
 
 
@@ -82,22 +89,16 @@ def evaluate_cost(
     It adds the answers of each block to `answers`, if these are asked for.
     """
     fitted, costs = model.fitted, model.prices
-    reports, step, seen = [], 1, 0
-    some: list[F8] = []
-    for rows in blocks:
+    reports, some = [], EvenRows(MOST_ROWS if costs.has_times else 0)
+    for rows in some.watch(blocks):
         report = fitted.cost(rows, costs=costs, **how)
         if answers is not None:
             answers.add(rows, report)
         reports.append(evolve(report, predictions=None, places=None))
-        if costs.has_times:
-            some.append(rows[-seen % step :: step])
-            seen += len(rows)
-            while sum(map(len, some)) > MOST_TIMED:
-                step, some = 2 * step, [np.concatenate(some)[::2]]
     report = CostReport.merge(reports)
-    if not seen:
+    if not some.most or not some.seen:
         return report
-    timed = fitted.cost(np.concatenate(some), costs=costs, latency=True, **how)
+    timed = fitted.cost(some.rows, costs=costs, latency=True, **how)
     return evolve(report, latency=timed.latency)
 
 

@@ -51,6 +51,8 @@ def open_model(path: str, costs: str | None, *, uniform: bool = False, records: 
     """
     given = None if costs is None else CostModel.load(costs)
     fitted = _load_or_adopt(Path(path), given)
+    if given is not None and given != fitted.costs_:
+        fitted = evolve(fitted, outages=None)  # its figures are at its own prices
     prices = given or fitted.costs_
     if prices is None and uniform:
         prices = CostModel.uniform(fitted.predictor_.feature_names)

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from attrs import define, field
 
 from costframe.cli.exits import print_error
 from costframe.cli.given_data import is_file, load_named, refuse_for_named
 from costframe.cli.given_model import PricedModel
 from costframe.cli.reading import ReadingOptions
-from costframe.core.arrays import F8
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import DataError, ParameterError, quote_names
 from costframe.core.prices.costs import CostModel
 from costframe.datasets import Dataset
@@ -67,3 +68,41 @@ def check_error_prices(
     """Refuse rows of a block, float64 (rows, d), in which a price of errors is none, by their number in the table."""
     if costs.errors is not None and set(names).difference(barred).issuperset(costs.errors.columns):
         costs.errors.check_rows(rows, names, "errors", first)
+
+
+@define(eq=False)
+class EvenRows:
+    """Evenly spaced rows of a table that comes in blocks: every one, every second, fourth, ... one.
+
+    Attributes
+    ----------
+    most : int
+        The largest number of rows to keep.
+    seen : int
+        Rows so far.
+    """
+
+    most: int
+    seen: int = field(default=0, init=False)
+    _step: int = field(default=1, init=False)
+    _kept: list[F8] = field(factory=list, init=False)
+
+    def watch(self, blocks: Iterable[F8]) -> Iterator[F8]:
+        """Yield blocks of rows, float64 (n, d), as they come."""
+        for rows in blocks:
+            if self.most:
+                self._kept.append(rows[-self.seen % self._step :: self._step])
+            self.seen += len(rows)
+            while sum(map(len, self._kept)) > self.most:
+                self._step, self._kept = 2 * self._step, [np.concatenate(self._kept)[::2]]
+            yield rows
+
+    @property
+    def rows(self) -> F8:
+        """The kept rows: float64 (m, d)."""
+        return np.concatenate(self._kept)
+
+    @property
+    def places(self) -> I8:
+        """Their places among all rows: int64 (m,)."""
+        return np.arange(0, self.seen, self._step)

@@ -13,10 +13,16 @@ from rich.table import Table
 
 from costframe.choices import Frontier, Point
 from costframe.choices.buys import next_buys
+from costframe.choices.read_records import score_of
 from costframe.choices.sentences import describe_choice, describe_few_rows, describe_model, describe_useless_budget
+from costframe.cli.exits import print_error
+from costframe.cli.outages import show_outages
 from costframe.cli.outputs import write_into
 from costframe.core.cost.expected import ExpectedCost
-from costframe.core.errors import ParameterError, format_count, printable
+from costframe.core.errors import CostframeError, ParameterError, format_count, printable
+from costframe.core.storage.loading import load
+from costframe.core.storage.saving import content_of
+from costframe.core.terms.outages import Outages
 from costframe.datasets import Dataset
 from costframe.datasets.leaks import Leak
 from costframe.records.made import find_made
@@ -25,6 +31,8 @@ from costframe.report.frontier_page import frontier_page
 from costframe.report.frontier_tables import frontier_table, name_purchases, points_table
 from costframe.report.page import render_page
 from costframe.report.payments import paid_table
+from costframe.study.outages import measure_outages
+from costframe.study.rows import StudyRows
 from costframe.study.run_folder import RECOMMENDED
 from costframe.study.service import complete_part
 from costframe.training.console import Output
@@ -79,8 +87,25 @@ class Results:
             chosen = frontier.recommended()
         return frontier_table(frontier, chosen, width=self.console.width)
 
-    def write(self, frontier: Frontier) -> str:
-        """Write points, pictures, report and models; return the files as a text."""
+    def find_outages(self, frontier: Frontier) -> Outages | None:
+        """Return what outages cost the chosen model on test rows; None where it reads nothing, or cannot be asked."""
+        with contextlib.suppress(ParameterError):  # `show` raises it
+            chosen = self.choose(frontier)
+            if not (frontier.has_model(chosen) and chosen.n_features):
+                return None
+            rows = StudyRows.of_part(self.dataset.part("test")).with_records_of(self.dataset)
+            try:
+                model = frontier.model(chosen)
+                return measure_outages(score_of(frontier, model, None), model, rows, ExpectedCost(self.dataset.costs))
+            except CostframeError as error:
+                print_error(f"what outages cost was not measured: {error}")
+        return None
+
+    def write(self, frontier: Frontier, outages: Outages | None = None) -> str:
+        """Write points, pictures, report and models; return the files as a text.
+
+        What outages cost is in the report, and in the file of the recommended model.
+        """
         chosen: Point | None = None
         with contextlib.suppress(ParameterError):  # `show` raises it for the last frontier
             chosen = self.choose(frontier)
@@ -91,19 +116,21 @@ class Results:
             "points.csv": frontier.to_csv().encode(),
             "frontier.png": png,
             "frontier.svg": svg,
-            "report.html": self._report(frontier, chosen).encode(),
+            "report.html": self._report(frontier, chosen, outages).encode(),
         }
         if chosen is not None and (file := type(frontier).load(self.output).file(chosen)) is not None:
-            files[RECOMMENDED] = file.read_bytes()
+            files[RECOMMENDED] = file.read_bytes() if outages is None else content_of(load(file), outages=outages)
         return write_into(self.output, files)
 
-    def _report(self, frontier: Frontier, chosen: Point | None) -> str:
+    def _report(self, frontier: Frontier, chosen: Point | None, outages: Outages | None) -> str:
         test, facts = complete_part(self.dataset, "test"), [("data", self.dataset.name), *self._facts()]
         if chosen is not None:
             facts += [("possible leak", leak) for leak in self._leaks(frontier, chosen)]
         facts += [("not known", note) for note in frontier.notes]
         title, costs = self._title(frontier), self.dataset.costs
-        return render_page(frontier_page(frontier, test, costs, title=title, facts=facts, budget=self.budget))
+        told = {} if chosen is None or outages is None else {chosen: outages}
+        page = frontier_page(frontier, test, costs, title=title, facts=facts, budget=self.budget, outages=told)
+        return render_page(page)
 
     def _leaks(self, frontier: Frontier, point: Point) -> list[str]:
         """Return what may leak, except through features that the model of a point does not read."""
@@ -113,7 +140,7 @@ class Results:
         leaks = [note for note in self.dataset.notes if isinstance(note, Leak)]
         return [leak.what for leak in leaks if not leak.features or read.intersection(leak.features)]
 
-    def show(self, frontier: Frontier, *, all_points: bool) -> None:
+    def show(self, frontier: Frontier, outages: Outages | None, *, all_points: bool) -> None:
         """Print the choice, the frontier, how sure the choice is, what a bit more would buy, and what it pays for."""
         chosen = self.choose(frontier)
         label = "Recommended" if self.budget is None else f"Chosen within {self.budget:g} {printable(frontier.unit)}"
@@ -132,6 +159,8 @@ class Results:
         if sentences := [text for text in words if text]:
             self.console.print("\n".join(["", *sentences]), markup=False)
         self._show_paid(frontier, chosen)
+        if outages is not None:
+            show_outages(self.console, outages, "test rows")
 
     def _how_wrong(self, frontier: Frontier, chosen: Point) -> str | None:
         """Return how wrong the figures of a point may be, as test rows show, where they lack tests; else None."""

@@ -11,7 +11,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.live import Live
 
-from costframe.choices import Frontier, Point
+from costframe.choices import Frontier
+from costframe.core.terms.outages import Outages
 from costframe.training.console import Lines, Output, progress_bar, update_bar
 
 LEAST_WAIT, WAIT_BY_WORK = 5.0, 10.0  # seconds between two frontiers; and as a multiple of the time to make one
@@ -24,7 +25,7 @@ class Screen:
     Parameters
     ----------
     write : callable
-        Writes the files of a frontier, and returns them as a text.
+        Writes the files of a frontier, also with what outages cost, and returns them as a text.
     table : callable
         Returns the table of a frontier, to show.
     ends : float
@@ -32,10 +33,10 @@ class Screen:
     """
 
     def __init__(
-        self, write: Callable[[Frontier], str], table: Callable[[Frontier], RenderableType], ends: float = math.inf
+        self, write: Callable[..., str], table: Callable[[Frontier], RenderableType], ends: float = math.inf
     ) -> None:
         self._write, self._table, self._ends = write, table, ends
-        self._written: tuple[tuple[Point, ...], str] | None = None
+        self._written: tuple[tuple[Any, ...], str] | None = None
         self._console = Output(stderr=True, highlight=False)
         self._bar = progress_bar(self._console) if self._console.is_terminal else None
         self._lines = Lines(self._console)
@@ -68,10 +69,11 @@ class Screen:
         self._waiting = self.so_far = make
         self._show_if_due()
 
-    def keep(self, frontier: Frontier) -> str:
+    def keep(self, frontier: Frontier, outages: Outages | None = None) -> str:
         """Write the files of a frontier, unless they are those of the same points; return them as a text."""
-        if self._written is None or self._written[0] != frontier.points:
-            self._written = frontier.points, self._write(frontier)
+        content = frontier.points, outages
+        if self._written is None or self._written[0] != content:
+            self._written = content, self._write(frontier, outages)
         return self._written[1]
 
     def _show_if_due(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
@@ -18,6 +18,7 @@ from costframe.core.display import format_cost
 from costframe.core.errors import ParameterError, format_count
 from costframe.core.predictors.fitted import as_predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.terms.outages import Outages
 from costframe.report.frontier_view import Choice, FrontierView
 from costframe.report.page import ModelCard, Page
 from costframe.report.payments import payments
@@ -38,6 +39,7 @@ def frontier_page(
     part: str = "test",
     facts: Iterable[tuple[str, str]] = (),
     budget: float | None = None,
+    outages: Mapping[Point, Outages] | None = None,
 ) -> Page:
     """Return the page of a frontier.
 
@@ -57,6 +59,8 @@ def frontier_page(
         Lines below the title.
     budget : float, optional
         Mean cost per row that the page opens with; by default it opens without a limit.
+    outages : mapping of Point to Outages, optional
+        What outages cost the models of some points.
     """
     X = X[:: -(-len(X) // _MOST_ROWS) or 1]
     names = {point: point.name or f"{point.algorithm}-{place}" for place, point in enumerate(frontier.points, 1)}
@@ -70,7 +74,8 @@ def frontier_page(
     shown = list(dict.fromkeys([*(point for _, point in chosen), *frontier.non_dominated()]))
     shown = sorted(shown[: max(MOST_CARDS, len({point for _, point in chosen}))], key=_cost_of)
     paid_by = format_count(len(X), f"{part} row")
-    cards = tuple(_frontier_card(frontier, point, names[point], X, costs, paid_by) for point in shown)
+    told = outages or {}
+    cards = tuple(_frontier_card(frontier, point, names[point], X, costs, paid_by, told.get(point)) for point in shown)
     view = FrontierView(frontier, names, choices, budget)
     return Page(title, tuple(facts), frontier.unit, cards, view, _lead(frontier, budget))
 
@@ -112,7 +117,9 @@ def _round_between(low: float, high: float) -> float:
     return next((number for number in rounded if number < high), low)
 
 
-def _frontier_card(frontier: Frontier, point: Point, name: str, X: F8, costs: CostModel, paid_by: str) -> ModelCard:
+def _frontier_card(
+    frontier: Frontier, point: Point, name: str, X: F8, costs: CostModel, paid_by: str, outages: Outages | None
+) -> ModelCard:
     """Return the card of a point, with payments and stages if the frontier has its model."""
     figures, sentence = (_bills if frontier.has_bills else _scores)(frontier, point)
     facts = [("algorithm", at_tradeoff(point))]
@@ -123,6 +130,7 @@ def _frontier_card(frontier: Frontier, point: Point, name: str, X: F8, costs: Co
     if (seems := wording_of(frontier).in_records(point)) is not None:
         facts.append(("in the records", seems))
     facts += [("a bit more buys", str(buy)) for buy in next_buys(frontier, point, 1)]
+    facts += [] if outages is None else outages.facts()
     file, paid = frontier.file(point), None
     stages: tuple[StageBox, ...] = ()
     if frontier.has_model(point):

@@ -46,6 +46,8 @@ def list_model_facts(model: FittedEstimator, costs: CostModel) -> tuple[tuple[st
             f"at least {format_cost(least)}, at most {format_cost(most)} {unit}, with their resources",
         )
     )
+    if model.outages is not None:
+        facts += model.outages.facts()
     return tuple(facts)
 
 

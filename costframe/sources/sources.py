@@ -16,6 +16,7 @@ from costframe.core.errors import (
     CostframeError,
     InquiryError,
     ParameterError,
+    brief,
     format_count,
     printable,
     quote_names,
@@ -26,12 +27,14 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.categories import Categories
 from costframe.core.tables.unknown_values import Coverage
+from costframe.core.terms.outages import Outages
 from costframe.sources.event_loop import run_in_loop
 from costframe.sources.failures import describe_failure
 from costframe.sources.files import load_lookups
 from costframe.sources.keys import as_key
 from costframe.sources.live_row import warm_up
 from costframe.sources.lookup import Lookup, check_served
+from costframe.sources.lookup_outages import describe_outages
 from costframe.sources.rounds import Batch, Outcome
 from costframe.sources.terms import RowTerms
 from costframe.sources.trips import Trips
@@ -73,6 +76,7 @@ class Sources:
         self._watch = watch
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_collected = False
+        self._told: dict[str, str] = {}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], costs: object = None, watch: Watch | None = None) -> Self:
@@ -99,13 +103,19 @@ class Sources:
         return cls(load_lookups(path, None if costs is None else CostModel.of(costs)), watch)
 
     def __repr__(self) -> str:
-        """Name the lookups; they never show what a source was made of."""
-        return f"Sources({', '.join(self._lookups)}: {format_count(len(self._served), 'feature')})"
+        """Name the lookups, and what outages of them cost the opened model; never what a source was made of."""
+        facts = f"{', '.join(self._lookups)}: {format_count(len(self._served), 'feature')}"
+        return brief(self, facts, more=[f"without {name}: {text}" for name, text in self._told.items()])
 
     @property
     def lookups(self) -> Mapping[str, Lookup]:
         """The lookups by name."""
         return dict(self._lookups)
+
+    @property
+    def outages(self) -> dict[str, str]:
+        """What an outage of each lookup costs the model that was last opened, in words; none before."""
+        return dict(self._told)
 
     @property
     def policies(self) -> dict[str, str]:
@@ -199,12 +209,24 @@ class Sources:
         names = dict.fromkeys(self._served[feature] for feature in features)
         return {name: tuple(feature for feature in features if self._served[feature] == name) for name in names}
 
-    def open(self, predictor: Predictor | FittedEstimator | None = None, costs: object = None, **terms: Any) -> Self:
+    def open(
+        self,
+        predictor: Predictor | FittedEstimator | None = None,
+        costs: object = None,
+        *,
+        outages: Outages | None = None,
+        **terms: Any,
+    ) -> Self:
         """Open the connections for the sync drivers, and make a model ready; see `aopen`."""
-        return run_in_loop(self.aopen(predictor, costs, **terms))
+        return run_in_loop(self.aopen(predictor, costs, outages=outages, **terms))
 
     async def aopen(
-        self, predictor: Predictor | FittedEstimator | None = None, costs: object = None, **terms: Any
+        self,
+        predictor: Predictor | FittedEstimator | None = None,
+        costs: object = None,
+        *,
+        outages: Outages | None = None,
+        **terms: Any,
     ) -> Self:
         """Open the connections, and check that tables and places are there: the first row is then as quick as others.
 
@@ -212,7 +234,10 @@ class Sources:
         ----------
         predictor : Predictor, or an estimator fitted to one, optional
             Only the lookups of the features that it may read are opened. It walks a few made-up rows, so that it
-            is laid out; functions in it are called.
+            is laid out; functions in it are called. Then `outages`, and the `repr`, say what an outage of each lookup
+            costs it, if a saved model or `outages` has the figures.
+        outages : Outages, optional
+            What `cf.outages` measured, in place of what the model was saved with.
         costs, **terms
             As later in `predict_one`: prices, and what else is asked of rows. Others may need
             another layout.
@@ -228,7 +253,8 @@ class Sources:
             If a table or a place of a lookup is not there. A source that is down is no error: its policy holds.
         """
         if predictor is None:
-            if lone := next((name for name, value in {"costs": costs, **terms}.items() if value is not None), None):
+            given = {"costs": costs, "outages": outages, **terms}
+            if lone := next((name for name, value in given.items() if value is not None), None):
                 raise ParameterError(f"{lone}: has no effect without a predictor")
             await self.connect(self._served)
             return self
@@ -236,6 +262,8 @@ class Sources:
         row_terms = RowTerms.of(model, costs, policies=self.policies, **terms)
         self.check_serves(row_terms.asked)
         await self.warm(row_terms)
+        known = getattr(predictor, "outages", None) if outages is None else outages
+        self._told = {} if known is None else describe_outages(known, self._lookups, model, row_terms.terms)
         return self
 
     async def warm(self, terms: RowTerms) -> None:

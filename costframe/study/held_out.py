@@ -13,13 +13,12 @@ from costframe.core.predictors.mixed import MixedPredictor
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.tables.rows import as_rows
-from costframe.study.estimates import CostEstimate, Estimate, estimate_on_rows, sum_by_unit, surely_differ
+from costframe.study.estimates import CostEstimate, Estimate, surely_differ
 from costframe.study.fitted import Fitted
+from costframe.study.measured import Measured, charge_rows, measure_model, measure_once
 from costframe.study.mistakes import mistakes_in_words
 from costframe.study.points import Point
 from costframe.study.rows import StudyRows
-from costframe.study.service import pool_costs, pool_estimates
-from costframe.training.influences import of_repeats
 from costframe.training.library_scores import LibraryScore
 
 _ROWS_REPLAYED = 50  # rounds step through rows one by one, which is slow
@@ -52,14 +51,14 @@ class HeldOut:
         """
         on_test = measured = None
         if score is None or cost is None:
-            measured = self._measure_on(model, self.valid)
+            measured = measure_model(self.score, model, self.valid)
             is_apart = score is not None and self.valid.lacks_tests and surely_differ(score, measured.score)
             score = measured.score if score is None or (is_apart and not learned_from_valid) else score
             cost = measured.cost if cost is None else cost
         if self.test is not None:
-            on_test = measured = self._measure_on(model, self.test)
+            on_test = measured = measure_model(self.score, model, self.test)
         # a search without test rows has score and cost from folds
-        report = _cost(model, next(self.valid.completed())) if measured is None else measured.report
+        report = charge_rows(model, next(self.valid.completed())) if measured is None else measured.report
         seen = self._in_records(model)
         n_features, n_learners = _size(model.predictor_, report)
         point = Point(
@@ -85,46 +84,10 @@ class HeldOut:
         )
         return Fitted(point, model, score.influence, cost.influence)
 
-    def _measure_on(self, model: Any, rows: StudyRows) -> _Measured:
-        """Measure on rows in which all tests that a model asks for are made."""
-        copies = [self._measure_once(model, copy) for copy in rows.completed()]
-        score, cost = (
-            pool_estimates([copy.score for copy in copies]),
-            pool_costs([copy.cost for copy in copies]),
-        )
-        return _Measured(score, cost, copies[0].report)
-
-    def _measure_once(self, model: Any, rows: StudyRows) -> _Measured:
-        report = _cost(model, rows)
-        assert report.predictions is not None  # noqa: S101 - routing is hard
-        score = estimate_on_rows(self.score, rows, model, report.predictions)
-        return _Measured(score, _estimate_cost(report, rows), report)
-
-    def _in_records(self, model: Any) -> _Measured | None:
+    def _in_records(self, model: Any) -> Measured | None:
         """Return what the records alone would say, of test rows if there are some; None if they lack no tests."""
         rows = self.valid if self.test is None else self.test
-        return self._measure_once(model, rows) if rows.lacks_tests else None
-
-
-@frozen(eq=False)
-class _Measured:
-    """A model's score and cost on rows, and the report of these, of the first of completed copies."""
-
-    score: Estimate
-    cost: CostEstimate
-    report: CostReport
-
-
-def _cost(model: Any, rows: StudyRows) -> CostReport:
-    predictor = model.predictor_.of_queries(rows.qid)
-    return ExpectedCost(model.costs_).evaluate(predictor, rows.X, sample_weight=rows.weight, made=True)
-
-
-def _estimate_cost(report: CostReport, rows: StudyRows) -> CostEstimate:
-    weight = np.ones(len(rows.y)) if rows.weight is None else np.asarray(rows.weight, np.float64)
-    moved = weight * (report.per_row - report.mean) / (weight.sum() or 1.0)
-    influence = sum_by_unit(of_repeats(moved, weight), rows.units)
-    return CostEstimate(report.mean, float(np.sqrt(moved @ moved)), influence)
+        return measure_once(self.score, model, rows) if rows.lacks_tests else None
 
 
 def _size(predictor: Any, report: CostReport) -> tuple[int, int]:

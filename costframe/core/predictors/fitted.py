@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from attrs import Attribute, Factory, field, frozen
-from attrs.validators import in_, optional
+from attrs.validators import in_, instance_of, optional
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
@@ -21,6 +21,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.partitions import by_partition
 from costframe.core.terms.classes import both_classes, one_margin
+from costframe.core.terms.outages import Outages
 
 KINDS = ("classifier", "regressor", "ranker")
 
@@ -76,6 +77,8 @@ class FittedEstimator:
         By default a classifier, if the predictor has `classes`, else a regressor.
     decimal : {".", ","}, optional
         The decimal sign of the training table, a text, which tables to predict may not tell; None if unknown.
+    outages : Outages, optional
+        What outages cost, as `cf.outages` measured it at its own prices and without limits; None if nobody did.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class FittedEstimator:
     predictor_: Predictor
     kind: str = field(default=Factory(lambda self: _kind(self.predictor_), takes_self=True))
     decimal: str | None = field(default=None, kw_only=True, validator=optional(in_(DECIMALS)))
+    outages: Outages | None = field(default=None, kw_only=True, validator=optional(instance_of(Outages)))
 
     @kind.validator
     def _fitting_kind(self, _attribute: Attribute[str], value: str) -> None:

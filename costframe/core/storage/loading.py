@@ -16,6 +16,9 @@ from costframe.core.storage.stored_arrays import StoredArrays
 from costframe.core.storage.stored_banks import OpaqueFunctions
 from costframe.core.storage.stored_card import build_classes
 from costframe.core.storage.stored_models import build_model
+from costframe.core.storage.stored_outages import build_outages
+
+_OPTIONAL = "decimal", "outages"  # fields of a file that may be absent
 
 
 def load(path: str | os.PathLike[str], opaque: OpaqueFunctions | None = None) -> Predictor | FittedEstimator:
@@ -84,11 +87,12 @@ def read_content(file: Path) -> bytes:
 
 
 def _build(model: Any, arrays: StoredArrays, functions: OpaqueFunctions) -> FittedEstimator:
-    spelled = ("decimal",) if isinstance(model, dict) and "decimal" in model else ()
-    predictor = build_model(model, arrays, functions, "classes", "estimator", *spelled)
+    given = [name for name in _OPTIONAL if isinstance(model, dict) and name in model]
+    predictor = build_model(model, arrays, functions, "classes", "estimator", *given)
     arrays.close()
     predictor, kind = predictor.with_classes(build_classes(model["classes"])), model["estimator"]
-    if spelled and model["decimal"] not in DECIMALS:
+    if "decimal" in given and model["decimal"] not in DECIMALS:
         raise StorageError(f"malformed decimal: expected one of {DECIMALS}, got {model['decimal']!r:.80}")
     kinds = {} if kind is None else {"kind": kind}
-    return FittedEstimator(predictor, **kinds, decimal=model["decimal"] if spelled else None)
+    outages = build_outages(model["outages"]) if "outages" in given else None
+    return FittedEstimator(predictor, **kinds, decimal=model.get("decimal"), outages=outages)

@@ -22,9 +22,13 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.storage.container import pack
 from costframe.core.storage.stored_card import store_classes
 from costframe.core.storage.stored_models import Savable, opaque_names, store_model
+from costframe.core.storage.stored_outages import store_outages
+from costframe.core.terms.outages import Outages
 
 
-def save(predictor: object, path: str | os.PathLike[str], costs: object = None) -> None:
+def save(
+    predictor: object, path: str | os.PathLike[str], costs: object = None, *, outages: Outages | None = None
+) -> None:
     """Write a predictor to one file, whole or not at all; equal models give equal bytes.
 
     An opaque learner is written as its name, features and width.
@@ -36,6 +40,9 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     path : str or path
     costs : CostModel, or anything `CostModel.of` accepts
         Prices of the loaded predictor; None keeps those of `predictor`.
+    outages : Outages, optional
+        What outages cost, as `cf.outages` measured it: `load` then gives a `FittedEstimator`, which has it, also of a
+        predictor. None keeps what `predictor` has, if the prices stay.
 
     Raises
     ------
@@ -46,7 +53,8 @@ def save(predictor: object, path: str | os.PathLike[str], costs: object = None) 
     """
     file = as_path(path)
     try:
-        content = content_of(predictor, costs)
+        given = FittedEstimator(predictor) if outages is not None and isinstance(predictor, Predictor) else predictor
+        content = content_of(given, costs, outages=outages)
     except StorageError as error:
         raise StorageError(f"{file}: {error}") from error
     write_content(file, content)
@@ -60,14 +68,16 @@ def write_content(file: Path, content: bytes) -> None:
         raise StorageError(f"{file}: cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
-def content_of(predictor: object, costs: object = None, decimal: str | None = None) -> bytes:
+def content_of(
+    predictor: object, costs: object = None, decimal: str | None = None, outages: Outages | None = None
+) -> bytes:
     """Return the content of the file that `save` writes; errors are those of `save`, without the file.
 
     `decimal` is the decimal sign of the training table, by default that which a loaded estimator has.
     """
     if predictor is None:
         raise StorageError("expected a model to save, got None")
-    arrays = dict[str, Any]()
+    arrays, has_same = dict[str, Any](), True
     model: Any = getattr(predictor, "predictor_", predictor)
     if (core := _strange_part(model)) is not None:
         known = "StageTree or a PlannedPredictor"
@@ -82,11 +92,16 @@ def content_of(predictor: object, costs: object = None, decimal: str | None = No
     if costs is not None:
         prices = CostModel.of(costs, model.feature_names)
         prices.select(model.feature_names)
+        has_same = prices == model.costs
         model = model.with_costs(prices)
     kind = getattr(predictor, "kind", FittedEstimator(model).kind) if hasattr(predictor, "predictor_") else None
     described = store_model(model, arrays) | {"classes": store_classes(model.classes), "estimator": kind}
     decimal = getattr(predictor, "decimal", None) if decimal is None else decimal
-    return pack(described | ({} if decimal is None else {"decimal": decimal}), arrays)
+    if outages is None and has_same and isinstance(predictor, FittedEstimator):
+        outages = predictor.outages
+    further: dict[str, Any] = {} if decimal is None else {"decimal": decimal}
+    further |= {} if outages is None else {"outages": store_outages(outages)}
+    return pack(described | further, arrays)
 
 
 def checksum(predictor: Predictor) -> bytes:
