@@ -397,5 +397,6 @@ def test_figures_are_told_from_each_other_by_what_changed() -> None:
     assert found.describe(found.each[0]) == (
         "without the bureau: roc_auc 0.8100 instead of 0.8400 (-0.0300 \u00b1.012), cost 12.30 instead of 25.10"
     )
+    assert found.figures(evolve(bureau, score=0.84, cost=25.1)) == "as with it"
     bills = evolve(found, has_bills=True, score=-8.0, each=(Outage("it", frozenset("a"), -12.0, 0.5, 24.1),))
     assert bills.figures(bills.each[0]) == "bill 36.10 instead of 33.10 (+3.00 \u00b10.5), cost 24.10 instead of 25.10"

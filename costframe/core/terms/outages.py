@@ -95,6 +95,8 @@ class Outages:
 
     def figures(self, outage: Outage) -> str:
         """Return the score or bill, and the cost, of an outage beside those of none."""
+        if (outage.score, outage.cost) == (self.score, self.cost):
+            return "as with it"
         cost, whole = format_cost(outage.cost), format_cost(self.cost)
         worth = f"{printable(self.worth_name)} {self.worth_text(outage)} instead of {self.worth_text()}"
         return f"{worth} ({self.change_text(outage)}), cost {cost} instead of {whole}"
