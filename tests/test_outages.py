@@ -390,13 +390,13 @@ def test_commands_tell_what_outages_cost(tmp_path) -> None:
     assert "without a" not in dear
 
 
-def test_figures_are_told_from_each_other_by_what_changed() -> None:
-    found = Outages(
-        "roc_auc", False, "CAD", 10, 0.84, 0.01, 25.1, (Outage("the bureau", frozenset("a"), 0.81, 0.012, 12.3),)
-    )
-    assert found.describe(found.each[0]) == (
+def test_lines_have_what_is_lost_beside_what_is_so_with_everything_there() -> None:
+    bureau = Outage("the bureau", frozenset("a"), 0.81, 0.012, 12.3)
+    found = Outages("roc_auc", False, "CAD", 10, 0.84, 0.01, 25.1, (bureau,))
+    assert found.describe(bureau) == (
         "without the bureau: roc_auc 0.8100 instead of 0.8400 (-0.0300 \u00b1.012), cost 12.30 instead of 25.10"
     )
     assert found.figures(evolve(bureau, score=0.84, cost=25.1)) == "as with it"
-    bills = evolve(found, has_bills=True, score=-8.0, each=(Outage("it", frozenset("a"), -12.0, 0.5, 24.1),))
-    assert bills.figures(bills.each[0]) == "bill 36.10 instead of 33.10 (+3.00 \u00b10.5), cost 24.10 instead of 25.10"
+    bills = evolve(found, has_bills=True, score=-8.0)
+    lines = bills.figures(Outage("it", frozenset("a"), -12.0, 0.5, 24.1))
+    assert lines == "bill 36.10 instead of 33.10 (+3.00 \u00b10.5), cost 24.10 instead of 25.10"
