@@ -90,13 +90,14 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
     stops, bank = rest.layout.stops, rest.layout.bank  # with stand-ins where something is unavailable
     if own and predictor.ladder:
         rung = [each for each in predictor.ladder if each.least <= tradeoff][-1]
-        tradeoff, planned = rung.tradeoff, rung.planned and not known and not unavailable
+        tradeoff, planned = rung.tradeoff, rung.planned and not known
     sets = [{names[f] for f in stop.features} for stop in stops]
     given = set(known) & set(names) if isinstance(known, dict) else set()
     before = items([name for name in known if name in names], costs)
     for name in set(known) - set(names):
         before |= {name} | needed_resources(costs, name)
     barred = {name for name in names if items([name], costs) & set(unavailable)} - given
+    planned = planned and not any(barred & wanted for wanted in sets)
     at = next((k for k in rest.best_first if sets[k] and sets[k] <= given), 0)
     had, reason = begin(predictor, costs, max_cost, barred, before) if at == 0 else ([], "complete")
     reasons, have, trips, visited = {reason}, given | set(had), int(bool(set(had) - given)), [at]

@@ -142,12 +142,12 @@ NONE = np.empty((0, 2))
 ONE, GONE = Answer([0], [1.0], [0.0]), Answer([], np.empty((0, 1)), [0.0])
 
 
-def chain(costs=None, tradeoff=0.01, planned=None):
-    """Three stops over two features: a constant, the column a, both; b needs a laboratory."""
-    names = ("a", "b")
+def chain(costs=None, tradeoff=0.01, planned=None, more=()):
+    """Three stops over two features: a constant, the column a, both; b needs a laboratory, and no stop needs `more`."""
+    names = ("a", "b", *more)
     stops = (
         Stop([], Answer([], np.empty((0, 1)), [0.5]), Answer([], NONE, [-1.0, -2.0]), planned),
-        Stop([0], Answer([0], [1.0], [0.0]), Answer([0, 2], [0.0, -1.0], [0.0])),
+        Stop([0], Answer([0], [1.0], [0.0]), Answer([0, len(names)], [0.0, -1.0], [0.0])),
         Stop([0, 1], Answer([0, 1], [1.0, 10.0], [0.0])),
     )
     ladder = () if planned is None else (Rung(0.0, tradeoff, planned=True),)
@@ -183,6 +183,16 @@ def test_a_row_begins_where_all_is_known():
     assert (end.exit, asked) == (2, ["a"])  # b is free now
     assert predictor.grows
     assert not chain(LABORATORY, planned=Answer([], NONE, [-1.0, -2.0])).grows
+
+
+def test_an_outage_that_meets_no_set_of_a_plan_changes_nothing():
+    costs, stays = LABORATORY.to_dict(), Answer([], NONE, [1.0, 1.0])
+    costs["features"] |= {"c": {"cost": 1.0, "needs": ["scanner"]}}
+    costs["resources"] |= {"scanner": 9.0}
+    predictor, X = chain(CostModel.of(costs), planned=stays, more="c"), np.array([[0.25, 3.0, 0.0]])
+    for unavailable, stop in (((), 0), (("c",), 0), (("scanner",), 0), (("b",), 1), (("lab", "c"), 1)):
+        assert predictor.exits(X, unavailable=unavailable).tolist() == [stop], unavailable
+        assert inquire(predictor, X[0], unavailable=unavailable)[0].exit == stop
 
 
 def test_what_cannot_be_had_of_the_first_stop_is_missing_there():

@@ -286,7 +286,7 @@ class PlannedPredictor(Predictor):
             rung.tradeoff,
             limits,
             known=known,
-            planned=rung.planned and not (limits and limits.barred) and not known,
+            planned=rung.planned and not known,
         )
 
     def walk(self, X: F8, terms: Terms) -> list[PlannedRows]:

@@ -58,18 +58,19 @@ class PlanTerms:
             else:
                 first.append(f)
         paid = prices.buying(known, first)
+        reachable = np.array([not each & limits.barred for each in sets])
         return PlanTerms(
             prices,
             tradeoff,
             limited,
             limits.cap,
             known,
-            reachable=np.array([not each & limits.barred for each in sets]),
+            reachable=reachable,
             first_features=frozenset(first),
             first_missing=tuple(sorted(sets[0].difference(first))),
             first_paid=paid,
             first_reason=begun,
-            planned=planned,
+            planned=planned and bool(reachable.all()),
         )
 
 

@@ -43,7 +43,7 @@ class PlannedRows {
     this.before = this.have | asSet([...resources].map((r) => d + r));
     this.paid = this.before;
     this.canHave = parts.map(({ features }) => (features & bars) === 0n);
-    this.planned = plan.planned && bars === 0n && this.before === 0n;
+    this.planned = plan.planned && this.canHave.every(Boolean) && this.before === 0n;
     this.stop = this.rest.bestFirst.find((k) => parts[k].features !== 0n && (parts[k].features & ~this.have) === 0n) ?? 0;
     for (let i = 0; i < this.width; ++i) engine.setDouble(this.x + 8 * i, known.get(i) ?? NaN);
     if (this.stop === 0) this.beginFirst(bars);
