@@ -33,11 +33,11 @@ from costframe.trees.fold_rows import (
     sides_of_folds,
 )
 from costframe.trees.linear_start import LinearStart
+from costframe.trees.patience import Patience
 from costframe.trees.settings import TreeSettings
 
 FoldFit = tuple[RowsToGrow, FoldRows, F8, F8]  # with scores and gains so far
 _HESSIAN = 1e-3  # least of a leaf
-_LEAST_GAIN = 1e-4  # of the constant's loss: patience counts rounds with less gain
 _LARGEST = 4.0  # log odds of a leaf, before the step: for a rare class, a Newton step goes far beyond the optimum
 _MOST_PER_ROW = 255  # largest count of a row
 _CHUNK = 16  # rounds between looks at the losses
@@ -106,26 +106,19 @@ class BoostedFolds:
 
         constant, best_scores = folds.sum_losses([folds.start] * len(members), left_out) / total, folds.start.copy()
         _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
-        best, n_best = folds.sum_losses([best_scores] * len(members), left_out) / total, 0
-        most, patience, mark, since, done = settings.n_estimators, settings.n_iter_no_change, best, 0, 0
-        while data.bins.shape[1] and done < most and (patience is None or since < patience):
-            count = most if patience is None else min(_CHUNK, most - done)
+        best = folds.sum_losses([best_scores] * len(members), left_out) / total
+        most, patience = settings.n_estimators, Patience(settings.n_iter_no_change, constant, best)
+        while data.bins.shape[1] and patience.done < most and not patience.is_over:
+            count = most if patience.rounds is None else min(_CHUNK, most - patience.done)
             added = run_parallel(partial(folds.add_rounds, count=count), members, n_threads)
-            losses = np.sum([losses for losses, _, _ in added], axis=0) / total
-            place = len(losses) - 1 if patience is None else int(np.argmin(losses))
-            if patience is None or losses[place] < best:
-                best, n_best = float(losses[place]), done + place + 1
+            place = patience.note(np.sum([losses for losses, _, _ in added], axis=0) / total)
+            if place is not None:
                 _put(best_scores, left_out, [by_round[place] for _, by_round, _ in added])
-            for value in losses.tolist():
-                since += 1
-                if value < mark - _LEAST_GAIN * constant:
-                    mark, since = value, 0
-            done += count
 
         gain = np.asarray(sum(gain for *_, gain in members))
-        grow = partial(folds.grow_on_all, n_best)  # the number of rounds is known only now
+        grow = partial(folds.grow_on_all, patience.n_best)  # the number of rounds is known only now
         made = data.mapper, folds.intercept, settings.learning_rate, loss.link
-        return cls(best_scores, best, n_best, gain, grow, made)
+        return cls(best_scores, patience.best, patience.n_best, gain, grow, made)
 
     def whole(self, columns: I8 | None = None) -> tuple[TreeTable, Answer]:
         """Grow trees on all rows, and return them and their sum as the first learners of a bank.

@@ -28,14 +28,12 @@ from costframe.trees.fold_rows import (
     rows_to_grow,
     sides_of_folds,
 )
+from costframe.trees.patience import Patience
 from costframe.trees.scaling import power_of_two
 from costframe.trees.settings import TreeSettings
 
-_LEAST_GAIN = 1e-4  # of the sum of squares without trees: patience counts rounds with less gain
-_CHUNK, _MOST_KEPT = (
-    4,
-    2**22,
-)  # rounds between looks at the sums; numbers kept of a round, of which more are looked at one by one
+_CHUNK = 4  # rounds between looks at the sums
+_MOST_KEPT = 2**22  # numbers kept of these rounds; where one round has more, each is looked at
 
 
 @frozen(eq=False)
@@ -171,23 +169,14 @@ class _Regression:
 
 def _boost_while_it_pays(begun: list[_Regression], settings: TreeSettings, n_threads: int) -> tuple[int, list[F8]]:
     """Return the number of rounds with the least sum of squares, and each regression's held-out residuals then."""
-    most, patience = settings.n_estimators, settings.n_iter_no_change
     residuals, nothing = [each.kept for each in begun], sum(each.lost for each in begun)
+    most, patience = settings.n_estimators, Patience(settings.n_iter_no_change, nothing, nothing)
     chunk = max(1, min(_CHUNK, _MOST_KEPT // max(1, sum(each.size for each in residuals))))
-    best, n_best, mark, since, done = nothing, 0, nothing, 0, 0
-    while done < most and (patience is None or since < patience):
-        count = min(chunk, most - done)
-        added = run_parallel(methodcaller("add_rounds", count), begun, n_threads)
-        losses = np.sum([one.lost for one in added], axis=0)
-        place = count - 1 if patience is None else int(np.argmin(losses))
-        if patience is None or losses[place] < best:
-            best, n_best = float(losses[place]), done + place + 1
+    while patience.done < most and not patience.is_over:
+        added = run_parallel(methodcaller("add_rounds", min(chunk, most - patience.done)), begun, n_threads)
+        place = patience.note(np.sum([one.lost for one in added], axis=0))
+        if place is not None:
             residuals = [one.kept[place] for one in added]
-        for value in losses.tolist():
-            since += 1
-            if value < mark - _LEAST_GAIN * nothing:
-                mark, since = value, 0
-        done += count
         if not any(len(one.trees[2]) for one in added):
             break
-    return n_best, residuals
+    return patience.n_best, residuals
