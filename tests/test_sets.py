@@ -36,6 +36,20 @@ def test_a_few_fits_reach_sets_of_many_features_also_with_as_many_resources():
         assert min(each.loss for each in good) < 0.4 * full.loss + 0.6 * found.constant
 
 
+def test_a_set_between_two_others_has_the_best_features_near_its_cost_and_there_may_be_none():
+    X = np.random.default_rng(0).normal(size=(600, 12))
+    y = X @ (2 * 0.8 ** np.arange(12)) > 0
+    found, everything = archive(X, y, prices_of(np.ones(12))), frozenset(range(12))
+    middle = found.between(frozenset({0}), everything, 4.0, 1.3)
+    assert {0, 1, 2} <= middle
+    assert 4 / 1.3 <= len(middle) <= 4 * 1.3
+    near = [tried for tried in found.found.values() if 4 / 1.3 <= tried.cost <= 4 * 1.3]
+    slope = (found.found[frozenset({0})].loss - found.found[everything].loss) / 11
+    assert found.found[middle] in near
+    assert all(tried.loss + slope * tried.cost >= found.found[middle].loss + slope * len(middle) for tried in near)
+    assert found.between(frozenset({0}), frozenset({0, 1}), 1.5, 1.2) is None
+
+
 def test_features_that_split_nowhere_are_left_out_at_once():
     X = np.random.default_rng(0).normal(size=(400, 30))
     found, everything = archive(X, X[:, 3] + X[:, 4] > 1.5, prices_of(np.ones(30))), frozenset(range(30))

@@ -191,6 +191,39 @@ class SetArchive:
             kept.append(left.pop(int(np.argmax(far))))
         return list(dict.fromkeys([frozenset(), *(front[each].features for each in sorted(kept)), everything]))
 
+    def between(self, lower: frozenset[int], upper: frozenset[int], cost: float, ratio: float) -> frozenset[int] | None:
+        """Try sets between two others, and return the one near a cost that loses least, beside the mixture of both.
+
+        It tries the larger set without its worst features, and the smaller one with the best of these or of all, and
+        opens the best set near the cost.
+
+        Parameters
+        ----------
+        lower, upper : frozenset of int
+        cost, ratio : float
+            Sets near it cost cost / ratio to cost * ratio.
+
+        Returns
+        -------
+        frozenset of int, or None
+            None if no set that was tried costs about that.
+        """
+        everything = frozenset(range(len(self.gain)))
+        self.try_sets([lower, upper, everything])
+        few, many = self.found[lower], self.found[upper]
+        slope = max((few.loss - many.loss) / (many.cost - few.cost), 0.0)  # loss that a unit of cost must save
+
+        def best() -> frozenset[int] | None:
+            near = [tried for tried in self.found.values() if cost / ratio <= tried.cost <= cost * ratio]
+            least = min(near, key=lambda tried: (tried.loss + slope * tried.cost, sorted(tried.features)), default=None)
+            return None if least is None else least.features
+
+        others = [many, self.found[everything]]
+        self.try_sets([self._leave_out(many, cost), *(self._add(lower, other, cost) for other in others)])
+        if (middle := best()) is not None:
+            self.try_sets(self._neighbors(middle))
+        return best()
+
     def held_out(self, features: frozenset[int]) -> HeldOutPredictions:
         """Return all rows with out-of-fold predictions by quick fits on a set."""
         data = self.data.take_columns(np.array(sorted(features), np.int64))
@@ -219,15 +252,28 @@ class SetArchive:
         """
         current = self.found[frozenset(range(len(self.gain)))]
         while current.cost > _LOWEST * self.prices.full:
-            columns = np.array(sorted(current.features))
-            share = self.prices.shares(current.features)[columns]
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # prices may be denormal numbers
-                order = columns[np.argsort(np.where(share > 0, current.gains / share, np.inf), kind="stable")].tolist()
-            limit, of_set = _STEP * current.cost, self.prices.of_set
-            fewer = bisect_left(range(1, len(order)), x=True, key=lambda count: of_set(order[count:]) <= limit) + 1
-            features = frozenset(order[fewer:])
+            features = self._leave_out(current, _STEP * current.cost)
             self.try_sets([features])
             current = self.found[features]
+
+    def _leave_out(self, current: FeatureSet, most: float) -> frozenset[int]:
+        """Return a set without the fewest features of least gain per cost that bring its cost down to `most`."""
+        columns = np.array(sorted(current.features))
+        share = self.prices.shares(current.features)[columns]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # prices may be denormal numbers
+            order = columns[np.argsort(np.where(share > 0, current.gains / share, np.inf), kind="stable")].tolist()
+        of_set = self.prices.of_set
+        fewer = bisect_left(range(1, len(order)), x=True, key=lambda count: of_set(order[count:]) <= most) + 1
+        return frozenset(order[fewer:])
+
+    def _add(self, features: frozenset[int], others: FeatureSet, most: float) -> frozenset[int]:
+        """Return a set with those features of another one that fit into a cost, by gain per cost in the fit on that."""
+        price = self.prices.added_prices(features) / self.prices.full + _FLOOR
+        gains = dict(zip(sorted(others.features), others.gains.tolist(), strict=True))
+        for f in sorted(gains.keys() - features, key=lambda f: (-gains[f] / price[f], f)):
+            if self.prices.of_set(more := features | {f}) <= most:
+                features = more
+        return features
 
     def try_sets(self, sets: Iterable[frozenset[int]]) -> None:
         """Fit on each set that was not tried before."""

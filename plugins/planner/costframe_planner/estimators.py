@@ -175,8 +175,8 @@ class PlannerClassifier(CostAwareClassifier, _Planner):
         1, and 255 bins of a feature, by default. Quick fits, regressions of gains and models of more than 150 features
         use at most 63 bins.
     n_sets, max_tries : int, optional
-        Largest number of sets of features with a model, 18 by default, and approximate number of sets to try by quick
-        fits, 150 by default.
+        Largest number of sets of the front with a model, 18 by default, to which a third may come between these; and
+        approximate number of sets to try by quick fits, 150 by default.
 
     Attributes
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import log
 
 import numpy as np
 from attrs import evolve, frozen
@@ -17,10 +18,12 @@ from costframe_planner.stakes import Stakes
 _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
 _INDUCED = slice(6, 32, 6)  # tradeoffs for backward induction too
-_FURTHER, _GAP = 32, 0.02  # more tradeoffs between costs further apart, as a share of the full cost
-_INDUCTIONS = 4, 0.1  # the same
-# With sets for parts: first tradeoffs for induction, more between losses far apart too, and their weight; a loss may
-# jump at a tradeoff
+_Further = tuple[int, float] | tuple[int, float, float]  # see `Measure.along`
+_FURTHER: _Further = 32, log(1.1)  # more tradeoffs between costs further apart, in logarithms
+_INDUCTIONS: _Further = 4, log(4 / 3)  # the same
+_IN_SHARES = (32, 0.02, 0.0), (4, 0.1, 0.0)  # both in money, of costs as shares of the full one
+# With sets for parts: first tradeoffs for induction, more between costs apart, as shares of the full one, and between
+# losses, and the weight of these; a loss may jump at a tradeoff
 _IN_PARTS, _FOR_PARTS, _PER_LOSS = slice(2, 36, 6), (20, 0.1), 2.0
 _IN_MONEY = 1.0, 1.4, 2.0  # tradeoffs of plans for bills: at 1 and above, where rows buy with caution
 
@@ -162,12 +165,14 @@ def measure_path(
     least, most = (_LEAST * unit, _MOST * unit) if limits is None else limits[::-1]
     if unit > 0 and most < np.inf and len(models) > 1:
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
-        parted = fitted.trained.parted
+        parted, further, inductions = fitted.trained.parted, _FURTHER, _INDUCTIONS
         induced = tradeoffs[_IN_PARTS if parted else _INDUCED]
         if fitted.problem.stakes is not None:
             tradeoffs, induced = sorted({*tradeoffs, *_IN_MONEY}), [*_IN_MONEY]
-        points += measure.along([new_point(tradeoff) for tradeoff in tradeoffs], _FURTHER, _GAP)
+            further, inductions = _IN_SHARES
+        if parted:
+            inductions = *_FOR_PARTS, _PER_LOSS / constant
+        points += measure.along([new_point(tradeoff) for tradeoff in tradeoffs], *further)
         progress(0.85)
-        further = (*_FOR_PARTS, _PER_LOSS / unit) if parted else _INDUCTIONS
-        points += measure.along([new_point(tradeoff, induced=True) for tradeoff in induced], *further)
+        points += measure.along([new_point(tradeoff, induced=True) for tradeoff in induced], *inductions)
     return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), fitted, scorer)

@@ -8,12 +8,13 @@ from functools import cache, partial
 from costframe.plugin import Spare, TrainingData, run_parallel
 from costframe.trees import HeldOutPredictions, Scorer
 from costframe_planner.alternatives import choose_alternatives, choose_by_score
+from costframe_planner.between import train_between
 from costframe_planner.gains import known_at, regress_gains
 from costframe_planner.parts import choose_parts
 from costframe_planner.problem import Problem
 from costframe_planner.routes import Routes
 from costframe_planner.search import search_sets
-from costframe_planner.set_models import CALM_ROWS, SetModel, train_models
+from costframe_planner.set_models import CALM_ROWS, SetModel, choose_trees, train_models
 from costframe_planner.spare import train_spare
 from costframe_planner.trained import Trained
 
@@ -21,6 +22,7 @@ _MOST_STOPS = 45  # of those for parts and of the front
 _BITS = 63  # most stops of all kinds, which have a bit each
 _BILLS = 12  # sets of least bill, each with a model
 _BY_SCORE = 6  # most sets of better scores, each with a point
+_BETWEEN = 3  # sets of the front for each further one between them
 _TIERS = 4  # prices of features, up to which each has a model of all that costs no more
 
 
@@ -46,12 +48,15 @@ def train_planner(
     further = list[frozenset[int]]()
     if scorer is not None:
         further = choose_by_score(archive, chosen, _BY_SCORE, partial(_is_better, cache(archive.held_out), scorer))
-    trained = train_models(problem, [*chosen, *further], selectors)
-    models, singles = _keep_distinct(problem, trained[: len(chosen)], archive.free), trained[len(chosen) :]
+    train = partial(train_models, problem, choose_trees(problem))
+    trained = train([*chosen, *further], selectors)
+    stops, singles = trained[: len(chosen)], trained[len(chosen) :]
+    stops += train_between(problem, archive, stops, min(n_sets // _BETWEEN, _BITS - len(stops)), train)
+    models = _keep_distinct(problem, stops, archive.free)
     progress(0.8)
     seen = [known_at(problem, model) for model in models]
-    stops = range(len(models) - 1)
-    gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), stops, problem.n_threads)
+    before_last = range(len(models) - 1)
+    gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), before_last, problem.n_threads)
     routes = Routes(problem.prices, tuple(frozenset(model.features) for model in models))
     spare = train_spare(problem, data, routes.sets)
     return Trained(models, seen, gains, routes, spare, bool(parts), singles)
@@ -59,7 +64,8 @@ def train_planner(
 
 def train_plain(problem: Problem, data: TrainingData) -> tuple[SetModel, SetModel, Spare]:
     """Train the constant, the model on all features, and the spare ensemble, for tradeoff 0."""
-    nothing, everything = train_models(problem, [frozenset(), frozenset(range(len(problem.prices.cost)))])
+    sets = [frozenset[int](), frozenset(range(len(problem.prices.cost)))]
+    nothing, everything = train_models(problem, choose_trees(problem), sets)
     return nothing, everything, train_spare(problem, data)
 
 

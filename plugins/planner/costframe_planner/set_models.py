@@ -39,7 +39,12 @@ class SetModel:
 
 
 def choose_trees(problem: Problem) -> TreeSettings:
-    """Choose the size of trees by the out-of-fold loss of a model on all features and a sample of rows."""
+    """Choose the size of trees by the out-of-fold loss of a model on all features and a sample of rows.
+
+    Copies of a base model grow none.
+    """
+    if problem.base is not None:
+        return problem.trees(2, 1.0, 0, None)
     settings, n, d = problem.settings, problem.n_rows, problem.data.bins.shape[1]
     short = problem.rows.qid is not None or (n <= _SMALL[0] and d <= _SMALL[1])
     step = settings.learning_rate or (_STEP if short else _LONG_STEP)
@@ -105,14 +110,17 @@ def _train_copies(problem: Problem, base: GivenBase, columns: I8) -> SetModel:
 
 
 def train_models(
-    problem: Problem, sets: Sequence[frozenset[int]], selectors: Sequence[frozenset[int]] = ()
+    problem: Problem,
+    trees: TreeSettings,
+    sets: Sequence[frozenset[int]],
+    selectors: Sequence[frozenset[int]] = (),
 ) -> list[SetModel]:
     """Train the model of each set, on all rows and without each fold: boosted trees, or copies of the base model.
 
-    Sets with a selector read it even if their trees do not: it tells what to buy next.
+    `trees` are those of a model on all features. Sets with a selector read it even if their trees do not: it tells what
+    to buy next.
     """
     base, price = problem.base, problem.prices.added_prices(())
-    chosen = choose_trees(problem) if base is None else problem.trees(2, 1.0, 0, None)
 
     def train(features: frozenset[int]) -> SetModel:
         columns = np.array(sorted(features), np.int64)
@@ -121,14 +129,14 @@ def train_models(
             return _train_copies(problem, base, varied)
         columns = columns[np.argsort(price[columns], kind="stable")]  # of equal splits, the first column's is made
         data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
-        fitted = _boost_calmly(problem, data, _trees_for(chosen, len(columns)))
-        trees, answer = fitted.whole(columns)
-        read = np.setdiff1d(trees.feature, [-1]).tolist()
+        fitted = _boost_calmly(problem, data, _trees_for(trees, len(columns)))
+        learners, answer = fitted.whole(columns)
+        read = np.setdiff1d(learners.feature, [-1]).tolist()
         if problem.stakes is not None and base is None:
             read = sorted({*read, *problem.stakes.columns})
         read = sorted({*read, *(f for selector in selectors if selector <= features for f in selector)})
         scores = fitted.scores
-        return SetModel(tuple(read), trees, answer, scores, problem.losses(scores), problem.realised(scores))
+        return SetModel(tuple(read), learners, answer, scores, problem.losses(scores), problem.realised(scores))
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
     made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)

@@ -68,7 +68,7 @@ def test_more_sets_than_bits_are_cut_to_these(monkeypatch):
     sets = [frozenset(np.flatnonzero(random.random(9) < place / 90).tolist()) for place in range(90)]
     seen = []
 
-    def train(_problem, chosen, _selectors=()):
+    def train(_problem, _trees, chosen, _selectors=()):
         seen.append(chosen)
         raise DataError("enough")
 
