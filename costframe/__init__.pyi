@@ -49,6 +49,7 @@ from costframe_baselines.estimators import EarlyExitRanker as EarlyExitRanker
 from costframe_baselines.estimators import L1GateClassifier as L1GateClassifier
 from costframe_baselines.estimators import LinearClassifier as LinearClassifier
 from costframe_baselines.estimators import LinearRegressor as LinearRegressor
+from costframe_baselines.estimators import PricedTreeClassifier as PricedTreeClassifier
 from costframe_baselines.estimators import SoftCascadeClassifier as SoftCascadeClassifier
 from costframe_baselines.estimators import SoftCascadeRanker as SoftCascadeRanker
 from costframe_budgetforest.estimators import BudgetPruneClassifier as BudgetPruneClassifier
