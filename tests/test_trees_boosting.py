@@ -189,6 +189,25 @@ def test_scores_are_those_of_the_ensemble_without_the_fold_with_any_threads():
 
 
 @pytest.mark.engine
+def test_nested_scores_are_those_after_the_rounds_that_other_folds_choose():
+    rows, data = drawn(160, classes=2)
+    rows = Rows(
+        rows.X, np.random.default_rng(3).permutation(rows.y), rows.weight
+    )  # noise: few rounds, not all the same
+    fold, loss, most = np.arange(len(rows)) % 4, loss_for(2), 6
+    nested = BoostedFolds.fit(data, rows, loss, fold, boosted(4, 5, 0.2, most, most)).nested
+    shapes = [boosted(4, 5, 0.2, count, None) for count in range(most + 1)]
+    scores = [BoostedFolds.fit(data, rows, loss, fold, shape).scores for shape in shapes]
+    losses = np.array([[loss.by_row(rows.y, each)[fold == f].sum() for each in scores] for f in range(4)])
+    chosen = [np.delete(losses, f, axis=0).sum(axis=0).argmin() for f in range(4)]
+    assert len(set(chosen)) > 1
+    for f, count in enumerate(chosen):
+        np.testing.assert_allclose(nested.scores[fold == f], scores[count][fold == f], atol=1e-12)
+        assert nested.least[f] == pytest.approx(np.delete(losses, f, axis=0).sum(axis=0).min())
+    assert BoostedFolds.fit(data, rows, loss, fold, shapes[2]).nested is None
+
+
+@pytest.mark.engine
 def test_a_rare_class_is_not_overshot():
     X = np.random.default_rng(0).normal(size=(4000, 1))
     y = (X[:, 0] > np.quantile(X[:, 0], 0.99)).astype(int)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from ask_cases import fit, prices
 from ask_cases import table as rows_with_gaps
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from preparation_cases import prepared_predictors
@@ -15,7 +16,7 @@ from wrapper_cases import AnnotatedPredictor, MixedPredictor
 
 import costframe as cf
 from costframe import Answer, CostModel, WeakLearnerBank
-from costframe.core.errors import ParameterError
+from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.predictors.guarded import Bar, GuardedPredictor
 from costframe.core.predictors.planned_reasons import last_choice
 from costframe.core.prices.limits import REASONS, UNAVAILABLE
@@ -178,6 +179,22 @@ def test_a_plan_that_knows_its_stop_states_the_gain_it_expects_all_the_same():
     )
     (asked,) = fixed.inquire().why().asks
     assert (asked.names, asked.gain, asked.runner_up) == (("a",), 1.0, None)
+
+
+def test_a_plan_states_the_share_of_its_gains_that_rows_realise_and_asks_for_the_same():
+    plan = chain()
+    planned = Answer([2], np.zeros((1, 2)), [-1.0, -2.0]), Answer([2], [-1.0], [0.0]), None
+    stops = [evolve(stop, planned=each) for stop, each in zip(plan.stops, planned, strict=True)]
+    for share, ladder in ((0.5, ()), (0.25, [Rung(0.0, 0.01, planned=True)])):
+        own = evolve(plan, stops=stops if ladder else plan.stops, ladder=ladder, realised=(0.5, 0.25))
+        (asked,) = own.inquire().why().asks
+        assert (asked.names, asked.gain, asked.runner_up.gain) == (("a", "b"), 2 * share, share)
+    (capped,) = own.inquire(max_cost=42.0).why().asks  # it cannot pay for what its plan wants, and gains decide
+    assert (capped.names, capped.gain) == (("a",), 0.5)
+    assert own.inquire(known={"a": 0.25}).why().stops.further[0].gain == 0.125
+    for realised in (0.5, (0.5,), (0.5, 1.5), (np.nan, 1.0)):
+        with pytest.raises(CostframeError, match="realised"):
+            evolve(plan, realised=realised)
 
 
 def test_trees_weigh_what_waits_by_the_range_of_their_leaves():

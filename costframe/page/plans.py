@@ -26,6 +26,7 @@ def describe_plan(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict[
         "tradeoff": own.tradeoff,
         "planned": own.planned,
         "unit": plan.gain_unit,
+        "realised": [*plan.realised],
         "d": d,
         "outputs": n_outputs,
         "spare": None,

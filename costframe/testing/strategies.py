@@ -177,7 +177,8 @@ def planned_predictors(
     bank, gains_bank = WeakLearnerBank.concatenate(parts), WeakLearnerBank.concatenate(gain_parts)
     ladder = draw(_ladders(has_plans=any(stop.planned is not None for stop in stops))) if planned else ()
     tradeoff, spare = draw(st.sampled_from((0.0, 0.1, 1.0))), draw(st.none() | _spares(stops, names))
-    return PlannedPredictor(bank, gains_bank, tuple(stops), tradeoff, ladder=ladder, spare=spare)
+    realised = draw(st.sampled_from(((1.0, 1.0), (0.7, 0.3), (0.0, 0.9))))
+    return PlannedPredictor(bank, gains_bank, tuple(stops), tradeoff, ladder=ladder, realised=realised, spare=spare)
 
 
 @st.composite

@@ -33,6 +33,7 @@ from costframe.trees.fold_rows import (
     sides_of_folds,
 )
 from costframe.trees.linear_start import LinearStart
+from costframe.trees.nested_rounds import NestedRounds
 from costframe.trees.patience import Patience
 from costframe.trees.settings import TreeSettings
 
@@ -55,6 +56,8 @@ class BoostedFolds:
         Mean loss of these.
     n_rounds : int
         Rounds of every ensemble.
+    nested : NestedRounds or None
+        Scores after the rounds that other folds choose; None without patience, where nothing chooses.
     gain : float64 (d, d)
         Decrease of the loss from splits on one feature below tests of another; on the diagonal, from all splits on a
         feature.
@@ -63,6 +66,7 @@ class BoostedFolds:
     scores: F8
     loss: float
     n_rounds: int
+    nested: NestedRounds | None
     gain: F8
     _grow: Callable[[], tuple[Trees | None, LinearStart | None]] = field(repr=False)  # on all rows
     _made: tuple[BinMapper, F8, float, str] = field(repr=False)
@@ -107,18 +111,22 @@ class BoostedFolds:
         constant, best_scores = folds.sum_losses([folds.start] * len(members), left_out) / total, folds.start.copy()
         _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
         best = folds.sum_losses([best_scores] * len(members), left_out) / total
+        nested = NestedRounds.begin(left_out, best_scores, folds.sum_each([best_scores] * len(members), left_out))
         most, patience = settings.n_estimators, Patience(settings.n_iter_no_change, constant, best)
         while data.bins.shape[1] and patience.done < most and not patience.is_over:
             count = most if patience.rounds is None else min(_CHUNK, most - patience.done)
             added = run_parallel(partial(folds.add_rounds, count=count), members, n_threads)
-            place = patience.note(np.sum([losses for losses, _, _ in added], axis=0) / total)
+            by_fold, scores = np.array([losses for losses, _, _ in added]), [by_round for _, by_round, _ in added]
+            place = patience.note(by_fold.sum(axis=0) / total)
             if place is not None:
-                _put(best_scores, left_out, [by_round[place] for _, by_round, _ in added])
+                _put(best_scores, left_out, [by_round[place] for by_round in scores])
+            nested.follow(by_fold, scores)
 
         gain = np.asarray(sum(gain for *_, gain in members))
         grow = partial(folds.grow_on_all, patience.n_best)  # the number of rounds is known only now
         made = data.mapper, folds.intercept, settings.learning_rate, loss.link
-        return cls(best_scores, patience.best, patience.n_best, gain, grow, made)
+        chosen = None if patience.rounds is None else nested
+        return cls(best_scores, patience.best, patience.n_best, chosen, gain, grow, made)
 
     def whole(self, columns: I8 | None = None) -> tuple[TreeTable, Answer]:
         """Grow trees on all rows, and return them and their sum as the first learners of a bank.
@@ -195,11 +203,15 @@ class _FoldEnsembles:
 
     def sum_losses(self, scores: Sequence[F8], left_out: Sequence[NDArray[np.int32]]) -> float:
         """Return the loss of the rows left out, by the scores of each ensemble."""
+        return float(sum(self.sum_each(scores, left_out).tolist()))
+
+    def sum_each(self, scores: Sequence[F8], left_out: Sequence[NDArray[np.int32]]) -> F8:
+        """Return the same by fold: float64 (folds,)."""
         rows, sums = self.rows, np.empty((len(left_out), 1))
         bits = rows.total_repeats.bit_length()
         for scores_of_fold, outside, loss in zip(scores, left_out, sums, strict=True):
             engine.sum_losses(self.loss.kind, self.y, rows.weight, scores_of_fold, outside, bits, 0, loss)
-        return float(sum(sums[:, 0].tolist()))
+        return sums[:, 0]
 
     def grow_on_all(self, n_rounds: int) -> tuple[Trees | None, LinearStart | None]:
         """Grow one ensemble on all rows; return its trees and its linear start, if it has them."""

@@ -18,7 +18,7 @@ from costframe.core.arrays import F8, I8
 from costframe.core.checks import check_choice, check_number
 from costframe.core.cost.asked_rounds import AskedRounds
 from costframe.core.cost.totals import Charges
-from costframe.core.errors import StageError, format_count
+from costframe.core.errors import StageError, format_count, shown
 from costframe.core.gains import Gains, gains_of_answers
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.bits import as_set, members
@@ -95,6 +95,9 @@ class PlannedPredictor(Predictor):
         Labels of the classes whose probabilities the answers give.
     gain_unit : {"loss", "money"}
         Unit of gains: that of losses, or that of prices, of a plan for the least cost of features and errors.
+    realised : (float, float)
+        Shares of the expected gains of stops, and of those of their plans, that held-out rows realised, from 0 to 1:
+        reasons state these shares of them, and no decision depends on them.
     spare : Spare, optional
         What answers where stops need unavailable features.
 
@@ -115,11 +118,16 @@ class PlannedPredictor(Predictor):
     ladder: tuple[Rung, ...] = field(default=(), kw_only=True, converter=as_ladder)
     classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
     gain_unit: str = field(default="loss", kw_only=True)
+    realised: tuple[float, float] = field(default=(1.0, 1.0), kw_only=True)
     spare: Spare | None = field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         check_number("tradeoff", self.tradeoff)
         check_choice("gain_unit", self.gain_unit, GAIN_UNITS)
+        if not isinstance(self.realised, tuple) or len(self.realised) != 2:
+            raise StageError(f"realised: expected two shares, of gains and of planned ones, got {shown(self.realised)}")
+        for share in self.realised:
+            check_number("realised", share, high=1.0)
         if self.batch is not None:
             check_number("batch", self.batch, strict=True)
         for name in ("bank", "gains_bank"):
@@ -208,7 +216,7 @@ class PlannedPredictor(Predictor):
     def grounds(self, walker: PlannedWalker, terms: Terms, bought: tuple[int, ...]) -> Grounds:
         """Return why a row buys a set or stays: the expected gains that it compares; see `Predictor.grounds`."""
         del bought
-        return planned_grounds(walker, terms.values, self.gain_unit)
+        return planned_grounds(walker, terms.values, self.gain_unit, self.realised)
 
     def read_together(self, known: frozenset[int]) -> frozenset[int]:
         """Return the columns that are new in no stop alone; see `Predictor.read_together`."""

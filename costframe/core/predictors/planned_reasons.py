@@ -28,6 +28,7 @@ class Choice:
     gains: F8  # (later stops,): expected decreases of the loss; of a planned rung net of later purchases
     total: F8  # (later stops,): what the row compares with 0
     reach: U8  # (later stops,): 0, _HAVE or _PAY
+    planned: bool  # whether its plan chose
     fixed: bool  # whether the plan sends all rows to one stop, whatever the gains
 
     @classmethod
@@ -50,7 +51,7 @@ class Choice:
         own = plan.stops[stop]
         decides = own.planned if follows else own.gains
         if decides is None:  # the last stop
-            return cls(stop, stop, why, np.empty(0), np.empty(0), np.empty(0, np.uint8), fixed=False)
+            return cls(stop, stop, why, np.empty(0), np.empty(0), np.empty(0, np.uint8), follows, fixed=False)
         changes = plan.expected_gains(stop, row, planned=follows)[0]
         price, can_pay, can_have = PaidSets(terms, [paid]).offers(0)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -62,7 +63,7 @@ class Choice:
         fixed = follows and not len(decides.learners) and own.gains is not None
         if fixed:  # constants of a plan that knows its stop; see what the set is expected to gain all the same
             changes = plan.expected_gains(stop, row, planned=False)[0]
-        return cls(stop, to, why, -changes, total, reach, fixed=bool(fixed))
+        return cls(stop, to, why, -changes, total, reach, follows, fixed=bool(fixed))
 
     def can_go_to(self, stop: int) -> bool:
         """Return whether the row can have and pay a later stop."""
@@ -96,8 +97,14 @@ def last_choice(walker: PlannedWalker, known_values: Mapping[int, float]) -> Cho
     return choice
 
 
-def planned_grounds(walker: PlannedWalker, known_values: Mapping[int, float], unit: str) -> Grounds:
-    """Return why a row of a plan buys a set, or stays; gains are in `unit`."""
+def planned_grounds(
+    walker: PlannedWalker, known_values: Mapping[int, float], unit: str, realised: tuple[float, float]
+) -> Grounds:
+    """Return why a row of a plan buys a set, or stays; gains are in `unit`.
+
+    Of the gains that it compares it states the share that held-out rows `realised`, of gains and of planned ones: the
+    largest of several estimates is too large in the mean.
+    """
     choice, plan, have = last_choice(walker, known_values), walker.way.plan, walker.state.have
     tradeoff = walker.way.terms.tradeoff
     is_set = choice is None or (choice.fixed and choice.gains[choice.to - choice.stop - 1 :][:1] <= 0.0)
@@ -106,7 +113,8 @@ def planned_grounds(walker: PlannedWalker, known_values: Mapping[int, float], un
 
     def ground(stop: int) -> Ground:
         columns = tuple(members(plan.sets[stop] & ~have))
-        return Ground(columns, float(choice.gains[stop - choice.stop - 1]), unit)
+        gain = float(choice.gains[stop - choice.stop - 1]) * realised[choice.planned]
+        return Ground(columns, gain + 0.0, unit)  # not -0
 
     best = dict[int, int]()  # the best stop for what the row would buy, the best first
     for stop in choice.ranked():

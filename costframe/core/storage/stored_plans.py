@@ -37,6 +37,7 @@ def store_plan(plan: PlannedPredictor, arrays: Arrays) -> dict[str, Any]:
     arrays["ladder"] = np.array(rungs, "<f8").reshape(-1)
     batch = None if plan.batch is None else float(plan.batch)
     described |= {"tradeoff": float(plan.tradeoff), "batch": batch, "gain_unit": plan.gain_unit}
+    arrays["realised"] = np.array(plan.realised, "<f8")
     spare = None if plan.spare is None else _store_spare(plan.spare, arrays)
     return described | {"costs": store_prices(plan.costs), "spare": spare}
 
@@ -52,10 +53,11 @@ def build_plan(model: dict[str, Any], arrays: StoredArrays, functions: OpaqueFun
     if len(rungs) % 3 or not np.isin(rungs[2::3], (0, 1)).all():
         raise StorageError("malformed ladder: expected three numbers a rung, the third of them 0 or 1")
     ladder = (Rung(least, tradeoff, bool(planned)) for least, tradeoff, planned in rungs.reshape(-1, 3).tolist())
+    if len(realised := arrays.take("realised", "<f8").tolist()) != 2:
+        raise StorageError(f"malformed plan: expected two shares of gains that are realised, got {len(realised)}")
     unit, spare = model["gain_unit"], None if model["spare"] is None else _build_spare(model["spare"], arrays)
-    return PlannedPredictor(
-        bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch, ladder=ladder, gain_unit=unit, spare=spare
-    )
+    described = {"ladder": ladder, "gain_unit": unit, "realised": tuple(realised), "spare": spare}
+    return PlannedPredictor(bank, gains_bank, tuple(stops), model["tradeoff"], prices, batch, **described)
 
 
 def _build_stop(number: int, stop: object, arrays: StoredArrays) -> Stop:

@@ -113,7 +113,7 @@ class PlannedRows {
     const count = rest.parts.length - 1 - stop;
     const gainsOf = (model) => (Array.isArray(model) ? model : engine.score(model, x, count));
     const model = follows ? planned : count ? rest.gains(stop) : null;
-    if (model === null) return { stop, to: stop, why: before, gains: [], total: [], reach: [], fixed: false };
+    if (model === null) return { stop, to: stop, why: before, gains: [], total: [], reach: [], follows, fixed: false };
     let changes = gainsOf(model);
     const offers = rest.parts.slice(stop + 1).map(({ features }) => this.items(features));
     const total = offers.map((items, j) => changes[j] + plan.tradeoff * this.added(items));
@@ -123,7 +123,7 @@ class PlannedRows {
     let why = to !== having ? Math.max(before, CUT) : before;
     if (having !== every) why = UNAVAILABLE;
     if (follows && fixed) changes = gainsOf(rest.gains(stop)); // what the set is expected to gain all the same
-    return { stop, to, why, gains: changes.map((change) => -change), total, reach, fixed: follows && fixed };
+    return { stop, to, why, gains: changes.map((change) => -change), total, reach, follows, fixed: follows && fixed };
   }
 
   // The price of what items add, as it is compared with gains.
@@ -159,11 +159,13 @@ class PlannedRows {
 
   // Why it asks for what it needs, or why it stays.
   grounds() {
-    const { choice, needs, have, rest, plan: { unit, tradeoff } } = this;
+    const { choice, needs, have, rest, plan: { unit, tradeoff, realised } } = this;
     const isSet = choice === null || (choice.fixed && choice.gains[choice.to - choice.stop - 1] <= 0);
     if (choice === null || (needs.length && isSet)) return { asks: [{ columns: needs, purpose: "every row reads it" }], tradeoff };
     const further = (stop) => rest.parts[stop].features & ~have;
-    const ground = (stop) => ({ columns: members(further(stop)), gain: choice.gains[stop - choice.stop - 1], unit });
+    const share = choice && realised[choice.follows ? 1 : 0]; // of these gains, held-out rows realised so much
+    const stated = (stop) => choice.gains[stop - choice.stop - 1] * share + 0; // not -0
+    const ground = (stop) => ({ columns: members(further(stop)), gain: stated(stop), unit });
     const best = new Map();
     for (const stop of this.rank(choice)) if (!best.has(further(stop))) best.set(further(stop), stop);
     best.delete(0n);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve
 
-from costframe.plugin import F8, Rows
+from costframe.plugin import F8, I8, Rows
 from costframe.trees import BinMapper, BinnedData, ManyFolds, TreeSettings
 from costframe_planner.problem import COARSE, Problem
 from costframe_planner.set_models import SetModel
@@ -27,6 +27,11 @@ def regress_gains(problem: Problem, models: list[SetModel], k: int, seen: Binned
     return regress(problem, seen, targets, truths)
 
 
+def parts_of(problem: Problem) -> I8:
+    """Return the part of each row, int64 (n,), without which the regressions predict its gains."""
+    return problem.fold % _PARTS
+
+
 def known_at(problem: Problem, model: SetModel) -> BinnedData:
     """Return the data known at a set: the features that its model reads, and its scores."""
     features = problem.coarse.take_columns(np.array(model.features, np.int64))
@@ -44,7 +49,7 @@ def regress(problem: Problem, seen: BinnedData, targets: F8, truths: F8, *, n_th
     fewest = max(_FEWEST, problem.n_rows // _SHARE)
     step, n_rounds = next((step, count) for most, step, count in _STEPS if problem.n_rows <= most)
     settings = evolve(_GAIN_TREES, min_samples_leaf=fewest, learning_rate=step, n_estimators=n_rounds)
-    parts, rows = problem.fold % _PARTS, problem.rows
+    parts, rows = parts_of(problem), problem.rows
     found = ManyFolds.fit(seen, rows, targets, parts, settings, n_threads=n_threads)
     moved = found.predictions - found.means[found.place]
     each = zip(*map(np.ascontiguousarray, (moved.T, truths.T)), strict=True)

@@ -13,6 +13,7 @@ from costframe.trees import ManyFolds, Scorer
 from costframe_planner.measure import Measure
 from costframe_planner.plan_points import ladder_around, new_point
 from costframe_planner.predictor import KeptPlan, make_planned, make_single
+from costframe_planner.realised import induce_apart, share_of_set, share_realised
 from costframe_planner.stakes import Stakes
 
 _TRADEOFFS = 36  # number of tradeoffs on the path
@@ -68,7 +69,21 @@ class PlannedPath(MeasuredPath):
         ladder, unit = ladder_around(point, tradeoff, others), fitted.problem.gain_unit
         losses = [fitted.problem.rows.mean(model.losses) for model in fitted.trained.models]
         spare = fitted.trained.spare.beside(losses)
-        return make_planned(fitted.data, fitted.trained, tradeoff, plan, ladder, unit, spare)
+        realised = self._realised(point if point.key.stop < 0 else evolve(point, tradeoff=tradeoff), plan)
+        return make_planned(fitted.data, fitted.trained, tradeoff, plan, ladder, unit, spare, realised)
+
+    def _realised(self, point: PathPoint, plan: list[ManyFolds] | int | None) -> tuple[float, float]:
+        """Return the shares of gains that rows realise out of fold: of the price-free ones, and of a point's plan."""
+        problem, trained, tradeoff = self.kept.problem, self.kept.trained, point.tradeoff
+        rows, models, routes = problem.rows, trained.models, trained.routes
+        gains = [folds.predictions for folds in trained.gains]
+        share = share_realised(rows, models, gains, routes, tradeoff, net=False)
+        if plan is None:
+            return share, 1.0
+        if isinstance(plan, int):
+            return share, share_of_set(rows, models, gains, plan)
+        apart = induce_apart(problem, trained, tradeoff)
+        return share, share_realised(rows, models, apart, routes, tradeoff, net=True)
 
     def counterpart(self, point: PathPoint, whole: PlannedPath) -> PathPoint | None:
         """Return the point that is made like one of a path on more rows: of the same set, or of a bill's tradeoff.

@@ -69,6 +69,7 @@ def make_planned(
     ladder: Sequence[Rung] = (),
     gain_unit: str = "loss",
     spare: Spare | None = None,
+    realised: tuple[float, float] = (1.0, 1.0),
 ) -> PlannedPredictor:
     """Return a planned predictor; its planned rungs follow the regressions of an induction, or go to one stop."""
     models, later = trained.models, len(trained.models) - 1
@@ -91,6 +92,7 @@ def make_planned(
     rows = trained.routes.prices.n_rows
     batch = rows if data.prices.once.any() else None
     whole = PlannedPredictor(bank, gains, stops, tradeoff, data.costs, batch, ladder=ladder, gain_unit=gain_unit)
+    whole = evolve(whole, realised=realised)
     return whole if spare is None else evolve(whole, spare=spare)
 
 

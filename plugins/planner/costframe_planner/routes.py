@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -68,6 +68,38 @@ class Routes:
         return sum(self.prices.of_round(self.sets[k], self._features(visited & (1 << k) - 1)) for k in stops)
 
 
+@frozen(eq=False)
+class Step:
+    """Rows that go from one stop to later ones, with numbers of each row, (rows,)."""
+
+    stop: int
+    rows: I8
+    to: I8
+    gain: F8  # expected, of the stop that the row goes to
+    price: F8  # of that stop, in units of loss
+    visited: I8  # all stops after the step, one bit each
+
+
+def steps_on(routes: Routes, gains: Sequence[F8], tradeoff: float) -> Iterator[Step]:
+    """Return the steps of the rows that `follow` sends from stop to stop, in the order of stops."""
+    m, n = len(routes.sets), len(gains[0]) if gains else 0
+    at, way, ways = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(1, np.int64)  # rows of a way are counted
+    for k in range(m - 1):
+        if not len(rows := np.flatnonzero(at == k)):
+            continue
+        every, place = _numbered(way[rows], len(ways))
+        price = routes.worth(ways[every], tradeoff)[place, k + 1 :]
+        values = gains[k][rows] + price
+        best = values.argmin(axis=1)
+        go = np.flatnonzero(values[np.arange(len(rows)), best] < 0)
+        rows, best = rows[go], best[go]
+        at[rows] = to = k + 1 + best
+        fresh, number = _numbered(place[go] * m + to, len(every) * m)
+        way[rows] = number = len(ways) + number
+        ways = np.concatenate([ways, ways[every[fresh // m]] | np.int64(1) << fresh % m])
+        yield Step(k, rows, to, -gains[k][rows, best], price[go, best], ways[number])
+
+
 def follow(routes: Routes, gains: Sequence[F8], tradeoff: float) -> tuple[I8, I8]:
     """Send rows from stop to stop, each time to the j with the least gains_kj + tradeoff * price.
 
@@ -83,21 +115,11 @@ def follow(routes: Routes, gains: Sequence[F8], tradeoff: float) -> tuple[I8, I8
     int64 (n,), int64 (n,)
         Stop that answers each row, and the stops it visited, one bit each.
     """
-    m, n = len(routes.sets), len(gains[0]) if gains else 0
-    at, way, ways = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(1, np.int64)  # rows of a way are counted
-    for k in range(m - 1):
-        if not len(rows := np.flatnonzero(at == k)):
-            continue
-        every, place = _numbered(way[rows], len(ways))
-        values = gains[k][rows] + routes.worth(ways[every], tradeoff)[place, k + 1 :]
-        best = values.argmin(axis=1)
-        go = values[np.arange(len(rows)), best] < 0
-        to = k + 1 + best[go]
-        at[rows[go]] = to
-        fresh, place = _numbered(place[go] * m + to, len(every) * m)
-        way[rows[go]] = len(ways) + place
-        ways = np.concatenate([ways, ways[every[fresh // m]] | np.int64(1) << fresh % m])
-    return at, ways[way]
+    n = len(gains[0]) if gains else 0
+    at, visited = np.zeros(n, np.int64), np.ones(n, np.int64)
+    for step in steps_on(routes, gains, tradeoff):
+        at[step.rows], visited[step.rows] = step.to, step.visited
+    return at, visited
 
 
 def _numbered(values: I8, count: int) -> tuple[I8, I8]:

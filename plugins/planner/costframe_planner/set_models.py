@@ -36,6 +36,7 @@ class SetModel:
     scores: F8  # (n, K): out-of-fold scores
     losses: F8  # (n,): losses of these
     realised: F8  # (n,): the same without expectations; see `Problem.realised`
+    nested: F8  # (n,): the same of scores whose rounds and size of trees were chosen without a row's own fold
 
 
 def choose_trees(problem: Problem) -> TreeSettings:
@@ -71,25 +72,36 @@ def _trees_for(trees: TreeSettings, n_features: int) -> TreeSettings:
     )
 
 
-def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> BoostedFolds:
-    """Boost from a constant, from linear scores, and with tiny trees if few rounds pay; keep the least held-out loss.
+def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> tuple[BoostedFolds, list[BoostedFolds]]:
+    """Boost from a constant, from linear scores, and with tiny trees if few rounds pay.
 
-    Weak signals in few rows are lost in larger trees.
+    Return the one of least held-out loss, and all. Weak signals in few rows are lost in larger trees.
     """
 
     def boost(settings: TreeSettings, *, linear: bool) -> BoostedFolds:
         return BoostedFolds.fit(data, problem.rows, problem.loss, problem.fold, settings, linear=linear)
 
-    best = boost(trees, linear=False)
+    tried = [best := boost(trees, linear=False)]
     enough = problem.n_rows >= max(_FEWEST_ROWS, 2 * trees.min_samples_leaf)
     if not enough or problem.n_rows > CALM_ROWS or not data.splittable.any():
-        return best
-    linear = (other := boost(trees, linear=True)).loss < best.loss
+        return best, tried
+    tried.append(other := boost(trees, linear=True))
+    linear = other.loss < best.loss
     best = other if linear else best
     if best.n_rounds < _CALM_ROUNDS and (trees.max_leaves or np.inf) > _CALM_LEAVES:
-        other = boost(evolve(trees, max_leaves=_CALM_LEAVES), linear=linear)
+        tried.append(other := boost(evolve(trees, max_leaves=_CALM_LEAVES), linear=linear))
         best = other if other.loss < best.loss else best
-    return best
+    return best, tried
+
+
+def _nested_scores(problem: Problem, tried: Sequence[BoostedFolds]) -> F8:
+    """Return out-of-fold scores (n, K) by the fits and rounds that other folds choose."""
+    nested, scores = [fitted.nested for fitted in tried if fitted.nested is not None], tried[0].scores.copy()
+    if nested:
+        for place, number in enumerate(np.unique(problem.fold).tolist()):
+            best, outside = min(nested, key=lambda one: one.least[place]), problem.fold == number
+            scores[outside] = best.scores[outside]
+    return scores
 
 
 def _train_copies(problem: Problem, base: GivenBase, columns: I8) -> SetModel:
@@ -106,7 +118,8 @@ def _train_copies(problem: Problem, base: GivenBase, columns: I8) -> SetModel:
         raise DataError(
             f"base: {type(base.model).__name__}: expected predictions that have a square, got {np.abs(scores).max():g}"
         )
-    return SetModel(tuple(columns.tolist()), base.fit(rows, columns), answer, scores, losses, problem.realised(scores))
+    realised = problem.realised(scores)
+    return SetModel(tuple(columns.tolist()), base.fit(rows, columns), answer, scores, losses, realised, realised)
 
 
 def train_models(
@@ -129,14 +142,15 @@ def train_models(
             return _train_copies(problem, base, varied)
         columns = columns[np.argsort(price[columns], kind="stable")]  # of equal splits, the first column's is made
         data = (problem.data if len(columns) <= _MANY else problem.coarse).take_columns(columns)
-        fitted = _boost_calmly(problem, data, _trees_for(trees, len(columns)))
+        fitted, tried = _boost_calmly(problem, data, _trees_for(trees, len(columns)))
+        nested = problem.realised(_nested_scores(problem, tried))
         learners, answer = fitted.whole(columns)
         read = np.setdiff1d(learners.feature, [-1]).tolist()
         if problem.stakes is not None and base is None:
             read = sorted({*read, *problem.stakes.columns})
         read = sorted({*read, *(f for selector in selectors if selector <= features for f in selector)})
         scores = fitted.scores
-        return SetModel(tuple(read), learners, answer, scores, problem.losses(scores), problem.realised(scores))
+        return SetModel(tuple(read), learners, answer, scores, problem.losses(scores), problem.realised(scores), nested)
 
     largest_first = sorted(range(len(sets)), key=lambda place: -len(sets[place]))
     made = run_parallel(lambda place: train(sets[place]), largest_first, problem.n_threads)

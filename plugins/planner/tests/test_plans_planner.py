@@ -17,7 +17,8 @@ from costframe.trees import BinnedData, ManyFolds, TreeSettings
 from costframe_planner import trained as induction
 from costframe_planner.gains import _slope, regress
 from costframe_planner.plan_points import PlanKey, ladder_around
-from costframe_planner.routes import Routes, follow
+from costframe_planner.realised import induce_apart, share_realised
+from costframe_planner.routes import Routes, follow, steps_on
 from costframe_planner.trained import Trained, induce
 
 STOPS = [(), (0,), (0, 1), (0, 1, 2)]
@@ -156,6 +157,65 @@ def test_gains_in_money_are_shrunk_by_what_errors_really_cost():
     assert np.corrcoef(real.predictions[:, 0], expected[:, 0])[0, 1] > 0.9
     assert np.ptp(none.trees.values) == 0
     assert len(np.unique(none.predictions)) <= 3  # the means outside each part
+
+
+# --- gains that rows realise ------------------------------------------------------------------------------------
+
+FREE = cf.CostModel.from_dict({"features": dict.fromkeys("abcdefgh", 0.0)})
+
+
+@frozen(eq=False)
+class Rowed:
+    """Rows that look alike, in five folds."""
+
+    rows: Rows
+    fold: np.ndarray
+    n_threads: int = 1
+
+    @property
+    def n_rows(self):
+        return len(self.rows)
+
+
+@frozen(eq=False)
+class Noisy:
+    """A model whose losses of its rows are those of any other rows beside noise."""
+
+    losses: np.ndarray
+    realised: np.ndarray
+    nested: np.ndarray
+    scores: np.ndarray
+    features: tuple = ()
+
+
+def drawn_plan(random, n=300, n_sets=5):
+    """Draw models of sets that all lower the loss of the first one by .1, beside noise of .5."""
+    problem = Rowed(Rows(np.zeros((n, 1)), np.zeros(n), np.ones(n)), np.arange(n) % 5)
+    losses = 0.5 * random.normal(size=(n_sets + 1, n)) - np.r_[0.0, np.full(n_sets, 0.1)][:, np.newaxis]
+    models = [Noisy(*[each] * 3, np.zeros((n, 1))) for each in losses]
+    seen = BinnedData.of(problem.rows, TreeSettings())
+    routes = Routes(SetPrices.of(FREE.select(FREE.names), 1.0), tuple(frozenset(range(k)) for k in range(n_sets + 1)))
+    gains = [regress(problem, seen, *[(losses[k + 1 :] - losses[k]).T] * 2) for k in range(n_sets)]
+    return problem, Trained(models, [seen] * n_sets, gains, routes, None)
+
+
+@pytest.mark.parametrize("induced", [False, True])
+def test_the_largest_of_many_gains_is_stated_as_far_as_rows_realise_it(induced):
+    """All sets gain .1, so that the steps of a row realise .1 in sum, however noise sends it on."""
+    random, stated, true = np.random.default_rng(0), [], []
+    for _ in range(40):
+        problem, trained = drawn_plan(random)
+        found = induce(problem, trained, 1.0) if induced else trained.gains
+        gains = induce_apart(problem, trained, 1.0) if induced else [folds.predictions for folds in found]
+        share = share_realised(problem.rows, trained.models, gains, trained.routes, 1.0, net=induced)
+        steps = [*steps_on(trained.routes, [folds.intercept[np.newaxis] for folds in found], 1.0)]
+        gained = sum(step.gain.sum() for step in steps)
+        stated.append([gained, gained * share])
+        true.append(0.1 * sum(len(step.rows) for step in steps if step.stop == 0))
+    excess = np.array(stated) - np.array(true)[:, np.newaxis]
+    (before, after), error = excess.mean(axis=0), excess.std(axis=0) / np.sqrt(len(excess))
+    assert before > 3 * error[0]
+    assert abs(after) < 2 * error[1]
 
 
 # --- ladders -----------------------------------------------------------------------------------------------------
