@@ -55,7 +55,7 @@ KINDS = {
     "plan-regression": lambda: (fit("planner", task="regression", tradeoff=1e-4), prices()),
     "plan-labels": lambda: (fit("planner", classes=3, labelled=True, tradeoff=1e-3), prices()),
     "rounds": lambda: (fit("cegb", costs=rounds(), n_estimators=30, tradeoff=1e-3), rounds()),
-    "plan-rounds": lambda: (fit("planner", costs=rounds(), tradeoff=1e-3), rounds()),
+    "plan-rounds": lambda: (fit("planner", task="regression", costs=rounds(), tradeoff=1e-4), rounds()),
     "stage-tree-rounds": lambda: (fit("cstc"), rounds()),
     "forest-rounds": lambda: (KINDS["forest-spared"]()[0], rounds(**SPENT)),
     "chain": lambda: (fit("cronus"), prices()),
