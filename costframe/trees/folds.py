@@ -110,9 +110,10 @@ class BoostedFolds:
 
         constant, best_scores = folds.sum_losses([folds.start] * len(members), left_out) / total, folds.start.copy()
         _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
-        best = folds.sum_losses([best_scores] * len(members), left_out) / total
-        nested = NestedRounds.begin(left_out, best_scores, folds.sum_each([best_scores] * len(members), left_out))
+        by_fold = folds.sum_each([best_scores] * len(members), left_out)
+        best = float(sum(by_fold.tolist())) / total
         most, patience = settings.n_estimators, Patience(settings.n_iter_no_change, constant, best)
+        nested = None if patience.rounds is None else NestedRounds.begin(left_out, best_scores, by_fold)
         while data.bins.shape[1] and patience.done < most and not patience.is_over:
             count = most if patience.rounds is None else min(_CHUNK, most - patience.done)
             added = run_parallel(partial(folds.add_rounds, count=count), members, n_threads)
@@ -120,13 +121,13 @@ class BoostedFolds:
             place = patience.note(by_fold.sum(axis=0) / total)
             if place is not None:
                 _put(best_scores, left_out, [by_round[place] for by_round in scores])
-            nested.follow(by_fold, scores)
+            if nested is not None:
+                nested.follow(by_fold, scores)
 
         gain = np.asarray(sum(gain for *_, gain in members))
         grow = partial(folds.grow_on_all, patience.n_best)  # the number of rounds is known only now
         made = data.mapper, folds.intercept, settings.learning_rate, loss.link
-        chosen = None if patience.rounds is None else nested
-        return cls(best_scores, patience.best, patience.n_best, chosen, gain, grow, made)
+        return cls(best_scores, patience.best, patience.n_best, nested, gain, grow, made)
 
     def whole(self, columns: I8 | None = None) -> tuple[TreeTable, Answer]:
         """Grow trees on all rows, and return them and their sum as the first learners of a bank.
