@@ -22,6 +22,9 @@ function listNames(names, most = 3) {
   return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
 }
 
+// A count in a sentence, as of `format_count`.
+function formatCount(count, noun) { return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`; }
+
 class AskPage {
   constructor(model) {
     this.model = model;
@@ -189,7 +192,7 @@ class AskPage {
   showAnswer({ values, label, cost, rounds }, why) {
     const { classes } = this.model.about;
     this.get("result").textContent = `Answer: ${label === null ? values.join(", ") : printable(classes[label])}`;
-    this.get("reason").textContent = `It cost ${this.money(cost)} in ${rounds} ${rounds === 1 ? "round" : "rounds"}; ${printable(why)}.`;
+    this.get("reason").textContent = `It cost ${this.money(cost)} in ${formatCount(rounds, "round")}; ${printable(why)}.`;
     this.get("result").focus();
     this.showChanges(this.told);
   }

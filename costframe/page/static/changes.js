@@ -53,7 +53,7 @@ class Changes {
 
   anyOf(parts) {
     const said = parts.slice(0, SHOWN_CHANGES).map((part) => part.text()), more = parts.length - SHOWN_CHANGES;
-    return [...said, ...(more > 0 ? [`in ${countMore(more, "more case")}`] : [])].join(" or ");
+    return [...said, ...(more > 0 ? [`in ${formatCount(more, "more case")}`] : [])].join(" or ");
   }
 
   // The sentence; null where nothing can be told.
@@ -61,10 +61,8 @@ class Changes {
     const { label, said, unchanged, untold } = this, more = said.length - SHOWN_CHANGES;
     if (said.length + unchanged === 0) return null;
     const parts = said.length ? said.slice(0, SHOWN_CHANGES) : ["no value of one further feature would change it"];
-    if (more > 0) parts.push(`${countMore(more, "more value")} would change it`);
+    if (more > 0) parts.push(`${formatCount(more, "more value")} would change it`);
     if (untold.length) parts.push(`what ${listNames(untold)} would change cannot be told`);
     return [`the class is ${label}`, ...parts].join("; ");
   }
 }
-
-function countMore(count, noun) { return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`; }

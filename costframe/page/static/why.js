@@ -61,7 +61,7 @@ class Why {
     const sentences = this.asks.slice(0, SHOWN_REASONS).map((reason) => this.sentence(reason));
     if (this.asks.length > 1) {
       const more = this.asks.length - sentences.length;
-      const also = more ? `${more.toLocaleString("en-US")} further ${more === 1 ? "feature" : "features"}, ` : "";
+      const also = more ? `${formatCount(more, "further feature")}, ` : "";
       sentences.push(`${also}all together ${this.priced(this.price)}`);
     }
     return sentences.join("\n");
