@@ -29,7 +29,6 @@ from costframe.errors import DataError, ParameterError, StorageError
 from costframe.sources import Lookup, Policy, Sources, TableSource
 from costframe.study.measured import measure_model
 from costframe.study.outage_groups import FREE, list_groups
-from costframe.study.outages import with_tests
 from costframe.study.rows import StudyRows
 
 LAB, ODD = 'lab "A" | <b>\u202e', "a\nname, with: signs"
@@ -154,7 +153,7 @@ def test_rows_that_lack_tests_are_completed() -> None:
     model = cf.CEGBClassifier(prices, 1e-4, n_estimators=12).fit(frame, y)
     rows, labels = records(seed=1)
     found = cf.outages(model, rows, labels)
-    study = with_tests(StudyRows.of(rows, labels, None, None), model)
+    study = StudyRows.of(rows, labels, None, None).with_records_for(model)
     assert study.lacks_tests
     assert found.score == measure_model("roc_auc", model, study).score.score
     copies = [np.asarray(copy.X, np.float64) for copy in study.completed()]

@@ -7,18 +7,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from costframe.choices.chosen_model import choose_model, score_of
 from costframe.choices.how_wrong import HowWrong, InService
 from costframe.choices.model_pool import Points
 from costframe.core.arrays import F8
-from costframe.core.errors import DataError, ParameterError
-from costframe.core.predictors.fitted import kind_of
+from costframe.core.errors import DataError
 from costframe.records.completion import COPIES
 from costframe.records.readings import BY_COLUMNS, BY_LABEL, contradicts_columns
 from costframe.records.suspicion import HiddenSuspicion
 from costframe.study.points import Point
 from costframe.study.row_worths import row_worths
 from costframe.study.rows import StudyRows
-from costframe.study.score_choice import TASK_OF, choose_error_cost, choose_score
 from costframe.training.library_scores import LibraryScore
 
 _COPIES = 20  # so that the worst donors of a row are some, not one; figures are from the first, as those of studies
@@ -48,8 +47,7 @@ class Advice(Points, Protocol):
 
 def find_how_wrong(frontier: Any, point: Point | str | None, rows: StudyRows, scoring: Any) -> HowWrong:
     """Return how wrong a frontier's figures of a point may be; see `Choices.how_wrong`."""
-    chosen = frontier.recommended() if point is None else frontier[point]
-    model = frontier.model(chosen)
+    chosen, model = choose_model(frontier, point)
     rows = _with_records(rows, model)
     recorded, score = rows.recorded, score_of(frontier, model, scoring)
     assert recorded is not None  # noqa: S101 - see `_with_records`
@@ -106,26 +104,12 @@ def _with_records(rows: StudyRows, model: Any) -> StudyRows:
     """Return the rows, at most a number of them, with what is known of their tests; refuse rows that lack none."""
     if len(rows.y) > _MOST_ROWS:
         rows = rows.take(np.sort(np.random.default_rng(0).choice(len(rows.y), _MOST_ROWS, replace=False)))
-    names = model.predictor_.feature_names
-    rows = rows.with_records(model.costs_, names, by_class=kind_of(model) != "regressor")
+    rows = rows.with_records_for(model)
     if not rows.lacks_tests:
         raise DataError(
             "X: all tests were made, by the prices (absent) and by made; so there is one reading of these rows"
         )
     return rows
-
-
-def score_of(frontier: Advice, model: Any, scoring: Any) -> str | LibraryScore:
-    """Return the score of a frontier; a caller's own has to be given."""
-    kind = kind_of(model)
-    task = TASK_OF[kind or "regressor"]
-    classes = np.asarray(model.classes_) if task == "classification" else np.empty(0)
-    if scoring is None and frontier.has_bills:
-        return choose_error_cost(model.costs_, task, classes if len(classes) else None, model.predictor_.feature_names)
-    score = choose_score("scoring", frontier.score_name if scoring is None else scoring, task, len(classes))
-    if str(score) != frontier.score_name:
-        raise ParameterError(f"scoring: expected that of the frontier, {frontier.score_name}, got {score}")
-    return score
 
 
 def _find_alternatives(frontier: Advice, chosen: Point, lacking: set[str]) -> tuple[Point | None, Point | None]:

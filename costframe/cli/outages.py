@@ -10,7 +10,7 @@ from costframe.core.cost.expected import ExpectedCost
 from costframe.core.errors import CostframeError, ParameterError, printable
 from costframe.core.terms.outages import Outages
 from costframe.report.outages_table import outages_table
-from costframe.study.outages import measure_outages, with_tests
+from costframe.study.outages import measure_outages
 from costframe.study.rows import StudyRows
 from costframe.training.console import Output
 from costframe.training.library_scores import LibraryScore
@@ -23,9 +23,9 @@ def find_outages(
     try:
         if labels.qid is not None and len(some.places) < some.seen:
             raise ParameterError(f"expected at most {some.most:,} rows of rankings, whose queries stay whole")
-        rows = evolve(labels.take(some.places), X=some.rows)
+        rows = evolve(labels.take(some.places), X=some.rows).with_records_for(model.fitted, model.prices)
         evaluator = ExpectedCost(model.prices, acquisition=acquisition)
-        return measure_outages(score, model.fitted, with_tests(rows, model.fitted, model.prices), evaluator)
+        return measure_outages(score, model.fitted, rows, evaluator)
     except CostframeError as error:
         return error
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from costframe.choices import Frontier, Point
 from costframe.choices.buys import next_buys
-from costframe.choices.read_records import score_of
+from costframe.choices.chosen_model import score_of
 from costframe.choices.sentences import describe_choice, describe_few_rows, describe_model, describe_useless_budget
 from costframe.cli.exits import print_error
 from costframe.cli.outages import show_outages

@@ -67,7 +67,7 @@ def outages(
         is_ranker = qid is not None and predictor.classes is None
         fitted = FittedEstimator(predictor, "ranker") if is_ranker else FittedEstimator(predictor)
     prices = CostModel.of(fitted.costs_ if costs is None else costs, predictor.feature_names)
-    rows = with_tests(StudyRows.of(X, y, sample_weight, qid, groups=groups, made=made), fitted, prices)
+    rows = StudyRows.of(X, y, sample_weight, qid, groups=groups, made=made).with_records_for(fitted, prices)
     score = _choose_score(fitted, prices, TASK_OF[kind_of(fitted) or "regressor"], scoring)
     return measure_outages(score, fitted, rows, ExpectedCost(prices), sources=sources)
 
@@ -97,15 +97,6 @@ def measure_outages(
     scored = whole.score.score, whole.score.error, whole.cost.mean
     figures = Outages(str(score), in_money, prices.unit, len(rows.y), *scored)
     return evolve(figures, each=tuple(sorted(each, key=figures.worth)), left_out=left_out)
-
-
-def with_tests(rows: StudyRows, model: Any, costs: CostModel | None = None) -> StudyRows:
-    """Return rows for a fitted estimator with what is known of their tests, by prices, by default its own."""
-    names = model.predictor_.feature_names
-    prices = CostModel.of(model.costs_ if costs is None else costs, names)
-    if not prices.panels and rows.made is None:
-        return rows
-    return rows.with_records(prices, names, by_class=kind_of(model) != "regressor")
 
 
 def _error(whole: Measured, found: Measured, *, in_money: bool) -> float:

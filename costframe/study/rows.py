@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from costframe.core.arrays import I8
 from costframe.core.errors import DataError, ParameterError, shown
+from costframe.core.predictors.fitted import kind_of
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.frames import is_arrow, is_frame, take_rows
 from costframe.core.tables.row_labels import check_nested, check_queries, check_target, check_weights, exact_labels
@@ -117,6 +118,14 @@ class StudyRows:
         return self.with_records(
             data.costs, data.feature_names, by_class=data.task != "regression", categorical=data.categorical
         )
+
+    def with_records_for(self, model: Any, costs: CostModel | None = None) -> StudyRows:
+        """Return rows with what is known of their tests, for a fitted estimator, by prices, by default its own."""
+        names = model.predictor_.feature_names
+        prices = CostModel.of(model.costs_ if costs is None else costs, names)
+        if not prices.panels and self.made is None:
+            return self
+        return self.with_records(prices, names, by_class=kind_of(model) != "regressor")
 
     def with_mask(self) -> StudyRows:
         """Return the rows with a mask of what is known of their tests."""
