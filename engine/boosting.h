@@ -90,6 +90,12 @@ void for_leaves(const Growth& g, const Sides& sides, Use use) {
     for (i32 row : sides.outside) use(row, leaf_of(g.task.bins, nodes, row));
 }
 
+// Write some rows of a table after a round, as the item of this number.
+inline void keep_rows(Matrix<const double> table, Vector<const i32> rows, i64 number, double* kept) {
+    kept += number * std::ssize(rows) * table.columns;
+    for (i32 row : rows) kept = std::ranges::copy(table[row], kept).out;
+}
+
 // What `add_rounds` writes: trees by round, output and node, with the leaves' outputs and the trees' numbers of nodes;
 // the sum of the losses of held-out rows after each round, and their scores; and gains by pair of features.
 struct Rounds {
@@ -142,8 +148,7 @@ inline void add_rounds(const Growth& g, const Fit& fit, Vector<const double> wei
             add_tree(g, fit, sides, gradients[k], hessians[k], largest, step, round * n_outputs + k, rounds);
         }
         rounds.lost[round] = sum_losses(fit, weight, sides.outside, g.task.count_bits);
-        double* kept = rounds.kept + round * static_cast<i64>(sides.outside.size()) * n_outputs;
-        for (i32 row : sides.outside) kept = std::ranges::copy(fit.scores[row], kept).out;
+        keep_rows(fit.scores, sides.outside, round, rounds.kept);
     }
 }
 

@@ -117,8 +117,7 @@ inline i64 boost_many(const Growth& g, Vector<const double> weight, const Sides&
             for (i64 t = 0; t < residual.columns; ++t) residual(row, t) -= step * output(leaf, t);
         });
         trees.lost[tree] = sum_squares(residual, sides.outside, weight, g.task.count_bits);
-        double* kept = trees.kept + tree * std::ssize(sides.outside) * residual.columns;
-        for (i32 row : sides.outside) kept = std::ranges::copy(residual[row], kept).out;
+        keep_rows(residual, sides.outside, tree, trees.kept);
     }
     return trees.most_trees;
 }
