@@ -9,6 +9,7 @@ from costframe.core.errors import CostModelError as CostModelError
 from costframe.core.errors import DataError as DataError
 from costframe.core.errors import DataTypeError as DataTypeError
 from costframe.core.errors import InquiryError as InquiryError
+from costframe.core.errors import OutsiderError as OutsiderError
 from costframe.core.errors import ParameterError as ParameterError
 from costframe.core.errors import PluginError as PluginError
 from costframe.core.errors import SourceError as SourceError

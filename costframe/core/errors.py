@@ -100,6 +100,10 @@ class WorkersError(CostframeError, RuntimeError):
     """Workers of one training have lost each other: one has ended, failed, or does not answer in time."""
 
 
+class OutsiderError(CostframeError, RuntimeError):
+    """A program outside that ended, does not answer in time, or says what is none of the expected answers."""
+
+
 class PluginError(CostframeError):
     """A plugin that is broken, clashes with another, or lacks the requested entry."""
 

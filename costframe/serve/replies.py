@@ -13,10 +13,7 @@ from costframe.core.predictors.prediction import Prediction
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
 from costframe.core.strict_json import as_json
-from costframe.core.tables.as_given import AsGiven
-from costframe.core.tables.categories import ONLY, OTHER
-from costframe.core.tables.dates import Dates
-from costframe.core.tables.hashed_labels import HashedLabels
+from costframe.core.tables.described_kinds import describe_kind
 from costframe.core.terms.classes import both_classes
 from costframe.serve.conversation import Conversation
 
@@ -59,12 +56,7 @@ def describe_feature(fitted: FittedEstimator, prices: CostModel, name: str) -> d
 
 
 def _kind_of(fitted: FittedEstimator, name: str) -> dict[str, Any]:
-    labels = fitted.predictor_.categories.get(name)
-    if isinstance(labels, tuple):
-        listed = [label for label in labels if label not in {OTHER, ONLY}]
-        return {"name": name, "kind": "category", "labels": listed, "other": OTHER in labels}
-    kinds = {HashedLabels: "text", Dates: "date", AsGiven: "any"}
-    return {"name": name, "kind": "number" if labels is None else kinds[type(labels)]}
+    return describe_kind(name, fitted.predictor_.categories.get(name))
 
 
 def describe_step(fitted: FittedEstimator, talk: Conversation, state: str | None, include: Collection[str]) -> Any:
