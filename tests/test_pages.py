@@ -32,6 +32,7 @@ PAGES = {
     "explaining": ("history",),
     "faq": ("answer", "blank"),
     "index": ("model", "report"),
+    "outsiders": ("report",),
     "promises": ("found",),
     "records": ("records", "model"),
     "live": ("answer", "capped", "down"),
