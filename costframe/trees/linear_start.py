@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit
 
 from costframe.core.arrays import F8, I8, U8
 from costframe.core.learners.tree_table import TreeTable
@@ -188,16 +188,19 @@ class _Regression:
         return weights, inverse, np.array([1 / self.unit])
 
     def _many_classes(self, weights: F8) -> _Solved:
-        """Descend with momentum, by a bound on the curvature of softmax (Boehning, 1992)."""
+        """Descend with momentum, by a bound on the curvature of softmax (Boehning, 1992).
+
+        Arrays of a row's classes are transposed: numpy adds up few numbers a row slowly.
+        """
         inverse = np.linalg.inv(self._curvature(np.full(len(self.y), _BOUND)))
-        truth = np.eye(weights.shape[1])[self.y.astype(np.int64)]
+        truth = np.equal.outer(np.arange(weights.shape[1]), self.y).astype(np.float64)
         ahead, age = weights, 1.0
         for _ in range(_BOUNDED):
-            likely = softmax(self.table @ ahead, axis=1)
-            before, weights = weights, ahead - inverse @ self._slope(likely - truth, ahead)
+            likely = _softmax(ahead.T @ self.table.T)
+            before, weights = weights, ahead - inverse @ self._slope((likely - truth).T, ahead)
             older = (1 + np.sqrt(1 + 4 * age**2)) / 2
             ahead, age = weights + (age - 1) / older * (weights - before), older
-        varied = (self.weight @ (likely * (1 - likely))) / self.weight.sum()
+        varied = ((likely * (1 - likely)) @ self.weight) / self.weight.sum()
         return weights, inverse, varied / _BOUND / self.unit
 
     @property
@@ -252,3 +255,9 @@ def _as_tree(ends: F8, effects: F8, column: int) -> TreeTable:
         np.where(leaf, (np.cumsum(leaf) - 1) * width, -1),
         effects[step[leaf]].ravel(),
     )
+
+
+def _softmax(scores: F8) -> F8:
+    """Return the probabilities of classes, (K, n), given their scores."""
+    powers = np.exp(scores - scores.max(axis=0))
+    return np.asarray(powers / powers.sum(axis=0))
