@@ -94,3 +94,11 @@ def test_the_site_points_links_to_pages(link, page, monkeypatch):
     story = "docs/notebooks/story.ipynb"
     assert pages.relink("[it](story.ipynb)", story, "notebooks/story.md")[0] == "[it](story.ipynb)"
     assert pages.relink("[no](../nothing.md)", "docs/faq.md", "faq.md")[1] == ["../nothing.md"]
+
+
+def test_the_site_shows_pictures_of_the_gallery_where_a_link_stands_alone(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_build")
+    pages = importlib.import_module("pages")
+    text = "[Three ways](gallery/fee.md)\n\nsee [it](gallery/fee.md)\n\n[A table](gallery/table.md)\n"
+    shown = "[![Three ways](gallery/fee.svg)](gallery/fee.md)"
+    assert pages.with_pictures(text, {"gallery/fee.svg"}) == text.replace("[Three ways](gallery/fee.md)", shown)

@@ -46,5 +46,6 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     text, broken = pages.relink(markdown, sources.get(name, f"docs/{name}"), name)
     for target in broken:
         logger.warning("%s: the link %s leads nowhere", name, target)
+    text = pages.with_pictures(text, gallery_files().keys())
     plugin = name.removeprefix("algorithms/").removesuffix(".md")
     return pages.with_figure(plugin, text) if plugin in pages.plugin_names() else text

@@ -8,7 +8,10 @@ import json
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = "docs/notebooks"
@@ -19,6 +22,7 @@ PLUGIN = re.compile(r"plugins/(\w+)/README\.md")
 MODULE = re.compile(r"costframe/(?:(\w+)(?:\.py|/__init__\.py)|__init__\.py)i?")
 MADE = re.compile(r"^(docs/(?:gallery/\w+(?=\.py)|notebooks/[\w-]+(?=\.ipynb)))\.\w+$")  # shown as pages
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
+PICTURE = re.compile(r"^\[([^\]]*)\]\(((?:\.\./)*gallery/\w+)\.md\)$", re.MULTILINE)
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -74,6 +78,17 @@ def relink(markdown: str, source: str, page: str) -> tuple[str, list[str]]:
     parts = FENCED.split(markdown)  # odd ones are code
     parts[::2] = [LINK.sub(replace, part) for part in parts[::2]]
     return "".join(parts), broken
+
+
+def with_pictures(text: str, pictures: Collection[str]) -> str:
+    """Put the picture of a script of the gallery in place of each link to its page that is a paragraph of its own."""
+
+    def replace(found: re.Match[str]) -> str:
+        title, script = found[1], found[2]
+        has_picture = f"gallery/{posixpath.basename(script)}.svg" in pictures
+        return f"[![{title}]({script}.svg)]({script}.md)" if has_picture else found[0]
+
+    return PICTURE.sub(replace, text)
 
 
 def with_figure(plugin: str, text: str) -> str:
