@@ -7,6 +7,7 @@ from costframe import sources as sources
 from costframe.adoption.adopting import adopt as adopt
 from costframe.choices import BudgetSearch as BudgetSearch
 from costframe.choices import Frontier as Frontier
+from costframe.comparison.comparison import Comparison as Comparison
 from costframe.core.cost.expected import CostReport as CostReport
 from costframe.core.cost.expected import ExpectedCost as ExpectedCost
 from costframe.core.errors import CostframeError as CostframeError

@@ -64,6 +64,19 @@ def split_rows(kinds: Kinds, seed: int) -> tuple[NDArray[np.str_], list[str]]:
     return split, [f"no split column: {kinds.what} are split 60/20/20 into train, valid and test by seed {seed}"]
 
 
+def turns_of(split: NDArray[np.str_], most: int = 1000) -> NDArray[np.str_]:
+    """Return parts to deal in turn, so that they get the shares that they have of a split, str (n,): str (turns,).
+
+    The turns of each part are spread evenly, and the first one is for train.
+    """
+    shares = np.array([(split == part).mean() for part in PARTS])
+    n_turns, turns, dealt = min(len(split), most), [0], np.array([1.0, 0.0, 0.0])
+    while len(turns) < n_turns:
+        turns.append(int(np.argmax(shares * (len(turns) + 1) - dealt)))
+        dealt[turns[-1]] += 1
+    return np.array(PARTS)[turns].astype(_TURNS.dtype)
+
+
 def obey_split(split: NDArray[np.str_], kinds: Kinds, seed: int) -> tuple[NDArray[np.str_], list[str]]:
     """Check a given split, str (n,); take a missing valid or test part from train by seed."""
     check_split(split)

@@ -13,7 +13,7 @@ from costframe.study.candidates import OURS, owner_of
 from costframe.study.reports import end_with
 from costframe.study.study import Study
 
-_CELLS = 2_000_000  # with more cells, threads of one fit keep all cores busy, and copies of the table cost memory
+CELLS = 2_000_000  # with more cells, threads of one fit keep all cores busy, and copies of the table cost memory
 _IDLE = 10  # seconds after which a process without a task ends
 
 
@@ -28,14 +28,18 @@ def process_count(study: Study) -> int:
     if None in owners or not (study.has_files or owners == {OURS}):
         return 0
     cells = len(study.rows.train.y) * len(study.rows.train.X[0])
-    count = 1 if cells > _CELLS else min(thread_count(), len(study.candidates))
+    count = 1 if cells > CELLS else min(thread_count(), len(study.candidates))
     return count if count > 1 or study.time_limit is not None else 0
 
 
-def by_processes(count: int) -> Parallel | None:
-    """Return joblib with a number of processes; of a single one, task by task, while another one idles."""
+def by_processes(count: int, threads: int | None = None) -> Parallel | None:
+    """Return joblib with a number of processes, each with at most some threads, by default one for each core.
+
+    Of a single process, task by task, while another one idles.
+    """
+    threads = thread_count() if threads is None else threads
     ending = {"initializer": end_with, "initargs": (os.getpid(), True)}
-    with joblib.parallel_config("loky", inner_max_num_threads=thread_count(), idle_worker_timeout=_IDLE, **ending):
+    with joblib.parallel_config("loky", inner_max_num_threads=threads, idle_worker_timeout=_IDLE, **ending):
         return by_joblib(max(count, 2), pre_dispatch=1 if count == 1 else "2*n_jobs")
 
 

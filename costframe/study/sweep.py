@@ -44,6 +44,7 @@ class Sweep:
     has_references: bool
     unfit: Mapping[str, CostframeError]  # algorithms of the task that the data do not fit
     gaps: Gaps = field(factory=Gaps)  # of the records in train
+    has_constant: bool = False  # whether it has one without further references, too
 
     @classmethod
     def of(
@@ -58,6 +59,7 @@ class Sweep:
         directory: Path | None,
         time_limit: float | None,
         has_references: bool,
+        has_constant: bool = False,
     ) -> Sweep:
         """Choose score, algorithms and folds; refuse what the data do not fit."""
         chosen = choose_score_of_study(data, score)
@@ -68,7 +70,7 @@ class Sweep:
         gaps = gaps_of(data, "train") if division.train.lacks_tests else Gaps()
         entrants = with_gaps(entrants, gaps, division.train)
         study = Study(entrants, division, chosen, plan, Store(directory, data.decimal), time_limit)
-        return cls(data, study, cv, parameters, has_references, unfit, gaps)
+        return cls(data, study, cv, parameters, has_references, unfit, gaps, has_constant)
 
     def fit(
         self,
@@ -110,7 +112,7 @@ class Sweep:
         """Return fits, with the constant where all are first looks, or it is asked for and no fit reads nothing."""
         has_first_looks_only = all(fitted.point.is_first_look for fitted in fits)
         # to buy nothing may be the least bill
-        is_asked = self.has_references or objective_of(self.study.score).is_in_money
+        is_asked = self.has_references or self.has_constant or objective_of(self.study.score).is_in_money
         if has_first_looks_only or (is_asked and all(fitted.point.n_features for fitted in fits)):
             fits = [*fits, self._constant]
         return StudyResult(fits, str(self.study.score), self.data.costs.unit, self.data.full_cost, notes_on(self.gaps))
