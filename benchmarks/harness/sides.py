@@ -1,11 +1,12 @@
 """Needs ../shared: costframe's algorithms and the peers beside them, each as points of cost and score on one table.
 
 LightGBM's side has 42 fits: plain, and ten strengths of its lazy and coupled penalties, at two sizes of trees; it is
-../shared/bench/peers.py. CatBoost has as many; GDFS is one network, see gdfs_points.py. The prototype is
-../shared/bench/planner_prototype.py. "CEGB's path" has all points of one path, by their scores on valid alone; "no
-look-ahead" is the same without looking ahead for resources. "knapsack" buys the same features for all rows: those whose
-mean absolute contributions to the scores of a model on all features (SHAP values) have the greatest sum within a
-budget, resources paid once, found as a linear program in whole numbers; boosted trees and a linear model are trained on
+../shared/bench/peers.py. CatBoost has as many; GDFS is one network, see gdfs_points.py; aaco.py and dime_program.py
+describe AACO and DIME. The prototype is ../shared/bench/planner_prototype.py. "CEGB's path" has all points of one path,
+by their scores on valid alone; "no look-ahead" is the same without looking ahead for resources. "knapsack" buys the
+same features for all rows: those whose mean absolute contributions to the scores of a model on all features (SHAP
+values) have the greatest sum within a budget, resources paid once, found as a linear program in whole numbers; boosted
+trees and a linear model are trained on
 them. So does CoAI (G. Erion et al., Nature Biomedical Engineering 6, 2022).
 
 CatBoost has feature penalties, for each object and at the first use, and its points are costed exactly row by row on
@@ -36,6 +37,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
+from costframe.comparison import SeenTable
 from costframe.study.all_fits import fit_all
 from costframe.study.division import Division
 from costframe.study.entrants import Entrant
@@ -44,6 +46,8 @@ from costframe.study.paths import has_path
 from costframe.study.progress import silent
 from costframe.study.settings import StudyPlan
 from costframe.study.study import Study
+from harness.aaco import AACO
+from harness.dime import dime
 from harness.gdfs_points import gdfs_points
 from harness.points import measure
 from harness.tables import SCORES, SHARED, fitting_rows, load, load_table, shared_module
@@ -51,6 +55,7 @@ from harness.tables import SCORES, SHARED, fitting_rows, load, load_table, share
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from costframe.comparison import Outsider
     from costframe.datasets import Dataset
     from costframe.study.fitted import Fitted
     from harness.points import Point
@@ -187,6 +192,12 @@ def path_points(name: str, split: int, *, look_ahead: bool = True) -> list[Point
     return [measure(data, path.predictor(point), SCORES[name]) for point in path.frontier()]
 
 
+def outsider_points(outsider: Outsider, name: str, split: int) -> list[Point]:
+    """Fit an outsider of comparisons, and measure its models."""
+    data = load(name, split)
+    return [measure(data, model, SCORES[name]) for model in outsider.fit(SeenTable.of(data, SCORES[name], split))]
+
+
 PEERS: dict[str, Callable[[str, int], list[Point]]] = {
     "LightGBM": lightgbm_points,
     "CatBoost": lambda name, split: catboost_points(load_table(name, split)),
@@ -195,6 +206,8 @@ PEERS: dict[str, Callable[[str, int], list[Point]]] = {
     "knapsack": knapsack_points,
     "CEGB's path": path_points,
     "no look-ahead": functools.partial(path_points, look_ahead=False),
+    "AACO": lambda name, split: outsider_points(AACO(), name, split),
+    "DIME": lambda name, split: outsider_points(dime(), name, split),
 }
 
 
