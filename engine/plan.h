@@ -1,8 +1,10 @@
 // Rows on their way through a plan: from stop to stop, until each misses features or stays. See `PlannedPredictor`.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 #include <iterator>
 
 #include "scores.h"
@@ -29,11 +31,17 @@ struct Plan {
 
 // S sets of items that rows have paid for, and what each stop costs from there.
 struct PaidSets {
-    Matrix<const i64> next;       // (S, m): the set with a stop's items too; -1 if it is not there
-    Matrix<const double> price;   // (S, m): tradeoff times the price of what the stop adds
-    Matrix<const bool> can_pay;   // (S, m): whether the stop leaves the row within its cap
-    Vector<const bool> can_have;  // (m,)
+    Matrix<const i64> next;           // (S, m): the set with a stop's items too; -1 if it is not there
+    Matrix<const double> price;       // (S, m): tradeoff times the price of what the stop adds
+    Matrix<const double> price_left;  // (S, m): the same for rows that follow a plan no more
+    Matrix<const bool> can_pay;       // (S, m): whether the stop leaves the row within its cap
+    Matrix<const bool> keeps;         // (S, m m), or none: of each stop, whether others that do still do after it
+    Vector<const bool> can_have;      // (m,)
     i64 planned;
+
+    Vector<const bool> kept(i64 paid, i64 to) const {
+        return keeps[paid].subspan(to * can_have.size(), can_have.size());
+    }
 };
 
 // A row: its stop, or its next one while it waits. Words of the features that have values follow.
@@ -104,33 +112,55 @@ struct PlanRows {
             for (auto of : {table[i], X[rows[i]]}) std::copy_n(&scores[i * n_outputs], n_outputs, of.end() - n_outputs);
         }
         std::vector<i64> to(n, stop);
-        const auto choose_by = [&](i64 model, const std::vector<i64>& some) {
-            const i64 later = plan.sets.rows - 1 - stop;
-            const std::vector<double> gains = score(model, table, some, later);
-            for (std::size_t k = 0; k < some.size(); ++k) {
-                to[some[k]] = choose(stop, row(rows[some[k]]), gains.data() + k * later);
-            }
-        };
+        const i64 later = plan.sets.rows - 1 - stop;
         const bool has_plan = sets.planned && own.planned >= 0;  // by which rows go as long as they can pay for it
         const auto follows = [&](i64 i) { return has_plan && row(rows[i]).why == complete; };
         if (has_plan) {
             std::ranges::copy_if(every, std::back_inserter(others), follows);
-            choose_by(own.planned, others);
+            const std::vector<double> gains = score(own.planned, table, others, later);
+            for (std::size_t k = 0; k < others.size(); ++k) {
+                to[others[k]] = choose(stop, row(rows[others[k]]), gains.data() + k * later, sets.price);
+            }
             others.clear();
         }
-        std::ranges::remove_copy_if(every, std::back_inserter(others), follows);
-        if (own.gains >= 0) choose_by(own.gains, others);
+        std::ranges::copy_if(every, std::back_inserter(others),
+                             [&](i64 i) { return !follows(i) || spoils(stop, row(rows[i]).paid, to[i]); });
+        if (own.gains >= 0) {
+            const std::vector<double> gains = score(own.gains, table, others, later);
+            for (std::size_t k = 0; k < others.size(); ++k) {
+                const i64 i = others[k];
+                to[i] = leave_plan(stop, row(rows[i]), gains.data() + k * later, follows(i) ? to[i] : stop);
+            }
+        }
         bool all_moved = true;
         for (i64 i = 0; i < n; ++i) all_moved &= move(rows[i], to[i]);
         return all_moved;
     }
 
+    // Whether a row that goes on to a stop could not pay for some other one any more.
+    bool spoils(i64 stop, i64 paid, i64 to) const {
+        return sets.keeps.rows > 0 && to != stop && !std::ranges::all_of(sets.kept(paid, to), std::identity());
+    }
+
+    // Choose by gains without a plan. A row whose plan sends it on goes there all the same, unless its choice could not
+    // be paid for from there: within the cap, the plan counts on what the row cannot have.
+    i64 leave_plan(i64 stop, PlanRow& row, const double* gains, i64 planned) const {
+        PlanRow left = row;
+        const i64 to = choose(stop, left, gains, sets.price_left);
+        if (planned != stop) {
+            if (to == stop || sets.kept(row.paid, planned)[to]) return planned;
+            left.why = by_cap;
+        }
+        row.why = left.why;
+        return to;
+    }
+
     // The first stop of the least gain and price, of those that the row can have and pay; staying counts 0, NaN never.
-    i64 choose(i64 stop, PlanRow& row, const double* gains) const {
+    i64 choose(i64 stop, PlanRow& row, const double* gains, Matrix<const double> price) const {
         std::array<double, 3> least{};  // of all stops, of those that it can have, and of those that it can pay too
         std::array<i64, 3> to{stop, stop, stop};
         for (i64 j = stop + 1; j < plan.sets.rows; ++j) {
-            const double total = gains[j - stop - 1] + sets.price(row.paid, j);
+            const double total = gains[j - stop - 1] + price(row.paid, j);
             const int last = !sets.can_have[j] ? 0 : sets.can_pay(row.paid, j) ? 2 : 1;
             for (int k = 0; k <= last; ++k) {
                 if (total < least[k]) least[k] = total, to[k] = j;

@@ -68,13 +68,17 @@ def least(values):
     return best
 
 
-def choose(at, gains, planned, value_of, can_have, can_pay):
-    """Where a row goes from a stop, and what kept it from elsewhere; `planned` are None where no plan is followed."""
+def choose(at, gains, planned, value_of, left, can_have, can_pay):
+    """Where a row goes from a stop, and what kept it from elsewhere; `planned` are None where no plan is followed.
+
+    `left` is the tradeoff of rows that leave their plan.
+    """
+    value = value_of(gains, left)
     if planned is not None:
         to = least(value_of(planned))
-        if to == at or can_pay(to):
+        best = least({j: v for j, v in value.items() if j == at or can_pay(j)})
+        if to == at or (can_pay(to) and (best == at or can_pay(to, best))):
             return to, set()
-    value = value_of(gains)
     had = {j: v for j, v in value.items() if j == at or can_have(j)}
     paid = {j: v for j, v in had.items() if j == at or can_pay(j)}
     kept = {"unavailable"} if least(value) != least(had) else set()
@@ -85,12 +89,12 @@ def choose(at, gains, planned, value_of, can_have, can_pay):
 
 def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), own=False):
     """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited; with ladder at its `own` prices."""
-    names, planned = predictor.feature_names, False
+    names, planned, asked = predictor.feature_names, False, None
     rest = predictor.rest(predictor.terms(costs, unavailable=tuple(unavailable), known=known))
     stops, bank = rest.layout.stops, rest.layout.bank  # with stand-ins where something is unavailable
     if own and predictor.ladder:
         rung = [each for each in predictor.ladder if each.least <= tradeoff][-1]
-        tradeoff, planned = rung.tradeoff, rung.planned and not known
+        asked, tradeoff, planned = tradeoff, rung.tradeoff, rung.planned and not known
     sets = [{names[f] for f in stop.features} for stop in stops]
     given = set(known) & set(names) if isinstance(known, dict) else set()
     before = items([name for name in known if name in names], costs)
@@ -98,17 +102,19 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         before |= {name} | needed_resources(costs, name)
     barred = {name for name in names if items([name], costs) & set(unavailable)} - given
     planned = planned and not any(barred & wanted for wanted in sets)
+    left = asked if planned else tradeoff
     at = next((k for k in rest.best_first if sets[k] and sets[k] <= given), 0)
     had, reason = begin(predictor, costs, max_cost, barred, before) if at == 0 else ([], "complete")
     reasons, have, trips, visited = {reason}, given | set(had), int(bool(set(had) - given)), [at]
     paid = before | items(had, costs)
 
-    def can_pay(j):
-        return max_cost is None or exact_price((paid | items(sets[j], costs)) - before, costs) <= written(max_cost)
+    def can_pay(*way):
+        bought = paid.union(*(items(sets[j], costs) for j in way))
+        return max_cost is None or exact_price(bought - before, costs) <= written(max_cost)
 
-    def value_of(answer):
+    def value_of(answer, factor=tradeoff):
         gain = scores(answer, predictor.gains_bank, [*seen, *mine])
-        steps = [tradeoff * price(items(wanted, costs) - paid, costs) for wanted in sets[at + 1 :]]
+        steps = [factor * price(items(wanted, costs) - paid, costs) for wanted in sets[at + 1 :]]
         return {at: 0.0} | {at + 1 + i: gain[i] + step for i, step in enumerate(steps)}
 
     while True:
@@ -117,7 +123,7 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         if at == len(stops) - 1:
             break
         plan = stops[at].planned if planned and reasons == {"complete"} else None
-        to, kept = choose(at, stops[at].gains, plan, value_of, lambda j: not sets[j] & barred, can_pay)
+        to, kept = choose(at, stops[at].gains, plan, value_of, left, lambda j: not sets[j] & barred, can_pay)
         reasons |= kept
         if to == at:
             break

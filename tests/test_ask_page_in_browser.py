@@ -14,7 +14,7 @@ from test_page_in_browser import CHROMIUM, DRIVER, SIZES, browser
 import costframe as cf
 from costframe.core.numerals import read_typed
 from costframe.page.render import render_ask_page
-from costframe.plugin import PlannedPredictor, Stop
+from costframe.plugin import PlannedPredictor, Rung, Stop
 
 __all__ = ["browser"]  # a fixture
 
@@ -200,6 +200,30 @@ def test_a_plan_adds_up_what_it_pays_for_going_again(browser, tmp_path):
     ]
     ends = check_answers(browser, fitted, costs, cases)
     assert [end.cost for end in ends] == [15.2, 15.2, 13.8, 13.8, 13.8, 12.4, 11.0, 0.0]
+
+
+def test_a_plan_is_left_for_the_best_set_that_a_cap_pays_for(browser, tmp_path):
+    """By its plan it buys the first test, as it counts on the second one after that."""
+    answer, names = cf.Answer([], np.empty((0, 1)), [0.0], "sigmoid"), NAMES[:2]
+    gains, planned = (cf.Answer([], np.empty((0, 3)), [-first, -2.0, -3.0]) for first in (1.0, 3.0))
+    later = [cf.Answer([], np.empty((0, left)), [-1.0, -2.0][:left]) for left in (2, 1)]
+    stops = [
+        Stop([], answer, gains, planned),
+        Stop([0], answer, later[0]),
+        Stop([1], answer, later[1]),
+        Stop([0, 1], answer),
+    ]
+    banks = [cf.WeakLearnerBank.columns(columns, []) for columns in (names, (*names, "score 0"))]
+    costs = cf.CostModel.of({names[0]: 3.0, names[1]: 39.0})
+    ladder = (Rung(0.0, 0.05, planned=True),)
+    fitted = cf.FittedEstimator(PlannedPredictor(*banks, stops, 0.01, costs, ladder=ladder, classes=["no", "yes"]))
+    open_page(browser, tmp_path, fitted, costs)
+    cases = [
+        {"row": dict.fromkeys(names, 1.0), "absent": [], "known": {}, "cap": cap}
+        for cap in (None, 42.0, 41.9, 39.0, 38.9)
+    ]
+    ends = check_answers(browser, fitted, costs, cases)
+    assert [end.cost for end in ends] == [42.0, 42.0, 39.0, 39.0, 3.0]
 
 
 def test_spare_trees_answer_where_a_test_is_not_available(browser, tmp_path):

@@ -114,10 +114,11 @@ def test_table_equals_naive_twin_equals_inquiry(case, data):
 @FEWER
 @given(cases(planned=True))
 def test_rungs_decide_at_the_models_own_prices_alone(case):
-    predictor, costs, X, _ = case
+    predictor, costs, X, drawn = case
     predictor = evolve(predictor, costs=costs)
     several = [{"tradeoff": tradeoff} for tradeoff in (0.0, 0.07, predictor.tradeoff, 7.0)]
     limited = [{"max_cost": 1.0}, {"max_cost": 1e9}, {"unavailable": predictor.feature_names[:1]}]
+    limited += [{"max_cost": drawn["max_cost"], "tradeoff": drawn["tradeoff"]}]
     for terms in ({}, {"costs": evolve(costs)}, *several, *limited):
         values = predictor.predict(X, **terms)
         for i, row in enumerate(X):
@@ -171,6 +172,91 @@ def test_prices_decide_at_prediction():
     report = predictor.cost(X, max_cost=42.0)
     assert (report.per_row.tolist(), report.cut.tolist()) == ([1.0, 1.0], [True, True])
     assert predictor.inquire(known={"b": 3.0}, unavailable="lab").needs == ("a",)
+
+
+def small_then_large(costs, tradeoff=0.5):
+    """Four stops, of nothing, a, b, and both; the plan buys a first, as it counts on b after that."""
+    stops = (
+        Stop([], Answer([], np.empty((0, 1)), [0.5]), Answer([], np.empty((0, 3)), [-1.0, -2.0, -3.0]),
+             Answer([], np.empty((0, 3)), [-3.0, -2.0, -3.0])),
+        Stop([0], Answer([0], [1.0], [0.0]), Answer([], NONE, [-1.0, -2.0]), Answer([], NONE, [-1.0, -2.0])),
+        Stop([1], Answer([1], [1.0], [0.0]), Answer([], np.empty((0, 1)), [-1.0])),
+        Stop([0, 1], Answer([0, 1], [1.0, 10.0], [0.0])),
+    )  # fmt: skip
+    ladder = Rung(0.0, tradeoff), Rung(1e-6, tradeoff, planned=True)
+    banks = WeakLearnerBank.columns(("a", "b")), WeakLearnerBank.columns(("a", "b", "score 0"))
+    return PlannedPredictor(*banks, stops, 0.01, costs, ladder=ladder)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("cap", "ways", "reason"),
+    [
+        (42.0, [0, 1, 3], "complete"),  # the plan, which the cap does not touch
+        (41.9, [0, 2], "max_cost"),  # after a, the row could not pay for b, which it would buy by its gains
+        (39.0, [0, 2], "max_cost"),
+        (38.9, [0, 1], "max_cost"),  # b is too dear anyway
+    ],
+)
+def test_a_plan_that_spends_what_the_best_set_in_reach_costs_is_left(cap, ways, reason):
+    """By gains b is worth its 39 at the tradeoff asked for, .01, and not at that of the plan, .05."""
+    costs, row = CostModel.of({"a": 3.0, "b": 39.0}), np.array([0.25, 3.0])
+    predictor = small_then_large(costs, 0.05)
+    twin = naive_planned.walk(predictor, row, costs, 0.01, max_cost=cap, own=True)
+    assert (twin["visited"], twin["reason"]) == (ways, reason)
+    for many in (1, MANY):  # rows that are scored one by one, and together
+        report = predictor.cost(np.tile(row, (many, 1)), max_cost=cap)
+        assert report.per_row.tolist() == [twin["cost"]] * many
+        assert report.cut.tolist() == [reason != "complete"] * many
+    end, asked = inquire(predictor, row, max_cost=cap)
+    check_row(twin, end, asked)
+    why = predictor.inquire(max_cost=cap).why()
+    assert why.tradeoff == (0.01 if ways == [0, 2] else 0.05)
+
+
+def draw_plan(rng, names="abcd"):
+    """Draw a plan of constant gains over sets in any order, with prices that people write."""
+    m = int(rng.integers(3, 7))
+    sets = [[], *(np.flatnonzero(rng.random(len(names)) < 0.5).tolist() for _ in range(m - 1))]
+    stops = []
+    for k, features in enumerate(sets):
+        gains = [Answer([], np.empty((0, left)), -rng.integers(0, 9, left) / 10) for left in [m - 1 - k] * 2 if left]
+        stops.append(Stop(features, Answer([], np.empty((0, 1)), [float(k)]), *gains))
+    visit = {"cost": float(rng.integers(0, 4)), "round": float(rng.integers(0, 2))}
+    prices = rng.integers(1, 40, len(names)) / 10
+    costs = CostModel.of({
+        "features": {
+            name: {"cost": price, "needs": ["visit"][: rng.integers(2)]}
+            for name, price in zip(names, prices.tolist(), strict=True)
+        },
+        "resources": {"visit": visit},
+    })  # fmt: skip
+    banks = WeakLearnerBank.columns(tuple(names), []), WeakLearnerBank.columns((*names, "score 0"), [])
+    ladder = (Rung(0.0, float(rng.choice([0.0, 0.05, 0.2])), planned=True),)
+    return PlannedPredictor(*banks, stops, 0.01, costs, ladder=ladder), costs
+
+
+@pytest.mark.engine
+def test_plans_are_left_under_caps_as_the_twin_leaves_them():
+    rng, row, left = np.random.default_rng(0), np.zeros(4), 0
+    for _ in range(150):
+        predictor, costs = draw_plan(rng)
+        costs = costs if rng.integers(2) else evolve(costs, resources=tuple(
+            evolve(each, round=0.0) for each in costs.resources))  # fmt: skip
+        predictor = evolve(predictor, costs=costs)
+        free = predictor.cost(row[None]).per_row[0]
+        for cap in (round(rng.random() * 12, 1), *([free] if free > 0 else [])):
+            end, asked = inquire(predictor, row, max_cost=cap)
+            report = predictor.cost(np.tile(row, (MANY, 1)), max_cost=cap)
+            assert end.cost <= cap
+            assert report.per_row.tolist() == [end.cost] * MANY
+            assert report.cut.tolist() == [end.reason != "complete"] * MANY
+            assert predictor.predict(row[None], max_cost=cap)[0] == end.value
+            if not any(each.round for each in costs.resources):  # the twin has no prices of rounds
+                twin = naive_planned.walk(predictor, row, costs, 0.01, max_cost=cap, own=True)
+                check_row(twin, end, asked)
+            left += end.reason == "max_cost" and free <= cap
+    assert left > 10  # rows that a plan counts on more than the cap pays for, though it happens to be within it
 
 
 def test_a_row_begins_where_all_is_known():

@@ -21,7 +21,10 @@ ask_rows_of_trees = bind(
 # Rows on their way through a plan: engine/plan.h
 ADD_SETS, CALL_OPAQUES = constants("add_sets", "call_opaques")  # of `carry_rows`
 Plan = struct("Plan(sets: u8[m,W], width: i8, stop: i8[m,3], model: i8[models,s])")
-PaidSets = struct("PaidSets(next: i8[S,m], price: f8[S,m], can_pay: b1[S,m], can_have: b1[m], planned: b1)")
+PaidSets = struct(
+    "PaidSets(next: i8[S,m], price: f8[S,m], price_left: f8[S,m], can_pay: b1[S,m], keeps: b1[S?,M?], can_have: b1[m], "
+    "planned: b1)"
+)
 step_plan_row = bind_step("step_plan_row(plan: Plan, paid: PaidSets)", Plan, PaidSets)
 carry_rows = bind(
     "carry_rows(plan: Plan, paid: PaidSets, supplied: f8[v], X: >f8[n,d], places: >i8[n,p], opaque: f8[o,k], "

@@ -24,6 +24,7 @@ def describe_plan(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict[
         "stops": [_describe_stop(plan, number, memory) for number in range(len(plan.stops))],
         "weighed": own.prices.weighed,
         "tradeoff": own.tradeoff,
+        "tradeoffLeft": own.tradeoff_left,
         "planned": own.planned,
         "unit": plan.gain_unit,
         "realised": [*plan.realised],

@@ -71,9 +71,10 @@ class PlannedPredictor(Predictor):
 
     of equal ones, with the first. There it chooses again with more features known. A row that stays gets its answer
     there. The models do not depend on prices: prices, tradeoff and limits are given at prediction.
-    A row chooses among the stops that its cap allows and whose features are all available. Unavailable features of
-    stop 0 are missing (NaN) there. With a `spare` ensemble, stops whose features are not all available have stand-ins
-    that it answers from the rest of their features; see `rest_of_plan`.
+    A row chooses among the stops that its cap allows and whose features are all available. It leaves a plan that its
+    cap does not pay, and one whose next stop would put the one that it would choose by G_kj out of the cap's reach.
+    Unavailable features of stop 0 are missing (NaN) there. With a `spare` ensemble, stops whose features are not all
+    available have stand-ins that it answers from the rest of their features; see `rest_of_plan`.
 
     Parameters
     ----------
@@ -288,13 +289,15 @@ class PlannedPredictor(Predictor):
         prices, limits = terms.prices, terms.limits
         features, resources = terms.ledger.paid_before
         known = as_set(features) | as_set(resources) << len(prices.cost)
-        rung = self._rung(terms.costs, float(self.tradeoff if terms.tradeoff is None else terms.tradeoff))
+        asked = float(self.tradeoff if terms.tradeoff is None else terms.tradeoff)
+        rung = self._rung(terms.costs, asked)
         return PlanTerms.of(
             stop_prices(prices, self.rest(terms).layout.sets, self.batch),
             rung.tradeoff,
             limits,
             known=known,
             planned=rung.planned and not known,
+            asked=asked,
         )
 
     def walk(self, X: F8, terms: Terms) -> list[PlannedRows]:

@@ -30,18 +30,26 @@ class Choice:
     reach: U8  # (later stops,): 0, _HAVE or _PAY
     planned: bool  # whether its plan chose
     fixed: bool  # whether the plan sends all rows to one stop, whatever the gains
+    tradeoff: float
 
     @classmethod
     def at(cls, plan: PlanLayout, terms: PlanTerms, stop: int, paid: int, why: int, row: F8) -> Choice:
         """Choose for a row, float64 (1, d + K), scored at the stop, that has paid for some items.
 
-        A row follows its plan as long as it can pay for its choice; else it chooses again by its gains.
+        A row follows its plan as long as it can pay for its choice, and for what it would choose by its gains after
+        that; else it chooses by its gains.
         """
         follows = terms.planned and plan.stops[stop].planned is not None and why == COMPLETE
         choice = cls._by(plan, terms, stop, paid, why, row, follows=follows)
-        if not follows or choice.why == COMPLETE:
+        if not follows:
             return choice
-        return cls._by(plan, terms, stop, paid, choice.why, row, follows=False)
+        if choice.why == COMPLETE and (choice.to == stop or terms.cap == np.inf):
+            return choice
+        left = cls._by(plan, terms, stop, paid, max(choice.why, CUT), row, follows=False)
+        if choice.why != COMPLETE:
+            return left
+        kept = left.to == stop or terms.prices.kept(paid, terms.known, terms.cap)[choice.to, left.to]
+        return choice if kept else left
 
     @classmethod
     def _by(
@@ -51,9 +59,10 @@ class Choice:
         own = plan.stops[stop]
         decides = own.planned if follows else own.gains
         if decides is None:  # the last stop
-            return cls(stop, stop, why, np.empty(0), np.empty(0), np.empty(0, np.uint8), follows, fixed=False)
+            nothing = np.empty(0), np.empty(0), np.empty(0, np.uint8)
+            return cls(stop, stop, why, *nothing, follows, fixed=False, tradeoff=terms.tradeoff)
         changes = plan.expected_gains(stop, row, planned=follows)[0]
-        price, can_pay, can_have = PaidSets(terms, [paid]).offers(0)
+        price, can_pay, can_have = PaidSets(terms, [paid]).offers(0, planned=follows)
         with np.errstate(over="ignore", invalid="ignore"):
             total = changes + price[stop + 1 :]
         reach = np.where(can_have[stop + 1 :], np.where(can_pay[stop + 1 :], _PAY, _HAVE), 0).astype(np.uint8)
@@ -63,7 +72,8 @@ class Choice:
         fixed = follows and not len(decides.learners) and own.gains is not None
         if fixed:  # constants of a plan that knows its stop; see what the set is expected to gain all the same
             changes = plan.expected_gains(stop, row, planned=False)[0]
-        return cls(stop, to, why, -changes, total, reach, follows, fixed=bool(fixed))
+        tradeoff = terms.tradeoff if follows else terms.tradeoff_left
+        return cls(stop, to, why, -changes, total, reach, follows, fixed=bool(fixed), tradeoff=tradeoff)
 
     def can_go_to(self, stop: int) -> bool:
         """Return whether the row can have and pay a later stop."""
@@ -106,7 +116,7 @@ def planned_grounds(
     largest of several estimates is too large in the mean.
     """
     choice, plan, have = last_choice(walker, known_values), walker.way.plan, walker.state.have
-    tradeoff = walker.way.terms.tradeoff
+    tradeoff = walker.way.terms.tradeoff if choice is None else choice.tradeoff
     is_set = choice is None or (choice.fixed and choice.gains[choice.to - choice.stop - 1 :][:1] <= 0.0)
     if choice is None or (walker.needs and is_set):  # nothing was compared, or what it gains alone is not why
         return Grounds((Ground(walker.needs, purpose="every row reads it"),), tradeoff=tradeoff)

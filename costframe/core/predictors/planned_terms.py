@@ -14,6 +14,8 @@ from costframe.core.learners.bits import members
 from costframe.core.prices.limits import COMPLETE, CUT, UNAVAILABLE, Limits
 from costframe.core.stages.stops import StopPrices
 
+_NO_KEEPS = np.empty((0, 0), np.bool_)
+
 
 class Place:
     """Columns of rows' places, int64 (n, 5 + W), and statuses of rows on their way; see engine/plan.h."""
@@ -30,6 +32,7 @@ class PlanTerms:
 
     prices: StopPrices
     tradeoff: float  # loss accepted per unit of cost
+    tradeoff_left: float  # the same for rows that the cap keeps from their plan
     limited: bool  # whether there are limits
     cap: float  # cap on the cost of one row, infinite without one
     known: int  # items paid for before the first stop
@@ -43,9 +46,18 @@ class PlanTerms:
     @staticmethod
     @lru_cache(maxsize=256)  # for every inquiry
     def of(
-        prices: StopPrices, tradeoff: float, limits: Limits | None = None, *, known: int = 0, planned: bool = False
+        prices: StopPrices,
+        tradeoff: float,
+        limits: Limits | None = None,
+        *,
+        known: int = 0,
+        planned: bool = False,
+        asked: float | None = None,
     ) -> PlanTerms:
-        """Make terms from prices, tradeoff and limits; `known` are items paid for."""
+        """Make terms from prices, tradeoff and limits; `known` are items paid for.
+
+        Rows that the cap keeps from their plan have the tradeoff that was `asked` for, not that of the plan.
+        """
         d, begun = len(prices.prices.cost), COMPLETE
         limited, limits = limits is not None, limits or Limits()
         first = list[int]()
@@ -59,9 +71,11 @@ class PlanTerms:
                 first.append(f)
         paid = prices.buying(known, first)
         reachable = np.array([not each & limits.barred for each in sets])
+        planned = planned and bool(reachable.all())
         return PlanTerms(
             prices,
             tradeoff,
+            asked if planned and asked is not None else tradeoff,
             limited,
             limits.cap,
             known,
@@ -70,7 +84,7 @@ class PlanTerms:
             first_missing=tuple(sorted(sets[0].difference(first))),
             first_paid=paid,
             first_reason=begun,
-            planned=planned and bool(reachable.all()),
+            planned=planned,
         )
 
 
@@ -86,20 +100,24 @@ class PaidSets:
 
     def _pack(self) -> engine.Record:
         terms, prices = self._terms, self._terms.prices
-        can_pay = np.ones((len(self.sets), len(prices.bundles)), np.bool_)
+        can_pay, keeps = np.ones((len(self.sets), len(prices.bundles)), np.bool_), _NO_KEEPS
         if terms.cap < np.inf:
             owed = (
                 [prices.after(had, stop) & ~terms.known for stop in range(len(prices.bundles))] for had in self.sets
             )
             can_pay[:] = [[prices.total(paid) <= terms.cap for paid in each] for each in owed]
+            if terms.planned:
+                keeps = np.stack([prices.kept(had, terms.known, terms.cap).ravel() for had in self.sets])
         with np.errstate(over="ignore", invalid="ignore"):
-            price = terms.tradeoff * np.stack([terms.prices.to_stops(had) for had in self.sets])
-        return engine.PaidSets(np.array(self._after, np.int64), price, can_pay, terms.reachable, terms.planned)
+            steps = np.stack([prices.to_stops(had) for had in self.sets])
+            price, left = terms.tradeoff * steps, terms.tradeoff_left * steps
+        after = np.array(self._after, np.int64)
+        return engine.PaidSets(after, price, left, can_pay, keeps, terms.reachable, terms.planned)
 
-    def offers(self, place: int) -> tuple[F8, B1, B1]:
+    def offers(self, place: int, *, planned: bool) -> tuple[F8, B1, B1]:
         """Return what each stop costs a set of paid items, in loss, and if it can be paid and had: (m,) each."""
-        price, can_pay, can_have = self.packed.arrays[1:4]
-        return price[place], can_pay[place], can_have
+        _, price, left, can_pay, _, can_have, _ = self.packed.arrays
+        return (price if planned else left)[place], can_pay[place], can_have
 
     def place_of(self, paid: int) -> int:
         """Return the place of a set, which it adds."""

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from costframe import engine
-from costframe.core.arrays import F8, I8
+from costframe.core.arrays import B1, F8, I8
 from costframe.core.checks import check_number
 from costframe.core.errors import CostModelError, StageError, brief, format_count
 from costframe.core.learners.bank import WeakLearnerBank
@@ -45,7 +45,8 @@ class Stop:
     planned : Answer or None
         The same at the predictor's own prices and the tradeoff of a rung: the expected loss from each later stop on,
         with the price of all purchases from there on. It replaces `gains` on planned rungs, where nothing is known or
-        barred; with a cap, as long as the row can pay for its choice.
+        barred; with a cap, as long as the row can pay for its choice, and then still for what it would choose by
+        `gains`.
     """
 
     features: I8 = field(converter=_columns)
@@ -171,6 +172,7 @@ class StopPrices:
         self.total = lru_cache(4096)(self._total)
         self.to_stops = lru_cache(4096)(self._to_stops)
         self.rounds_to = lru_cache(4096)(self._rounds_to)
+        self.kept = lru_cache(4096)(self._kept)
 
     def items(self, features: Iterable[int]) -> int:
         """Return the items of features, given as columns: themselves and all resources that they need."""
@@ -194,6 +196,25 @@ class StopPrices:
         """Return the price of items, and of further rounds, for one row; see `after`."""
         rounds, items = divmod(paid, 1 << self.prices.n_items)
         return self._exact.money(rounds + sum([self._amounts[i] for i in members(items)]))
+
+    def _kept(self, paid: int, known: int, cap: float) -> B1:
+        """Return whether a row could still pay for each stop after each other one: bool (m, m), first ones in rows.
+
+        What it has paid for is `paid`, see `after`, and `known` items were paid for before. It is True of stops that
+        the row cannot pay for even now.
+        """
+        m = len(self.bundles)
+        kept = np.ones((m, m), np.bool_)
+
+        def fits(items: int) -> bool:
+            return self.total(items & ~known) <= cap
+
+        can_pay = [fits(self.after(paid, stop)) for stop in range(m)]
+        for j in np.flatnonzero(can_pay).tolist():
+            then = self.after(paid, j)
+            for i in np.flatnonzero(can_pay).tolist():
+                kept[j, i] = not self.bundles[i] & ~then or fits(self.after(then, i))
+        return kept
 
     def _rounds_to(self, paid: int) -> tuple[int, ...]:
         """Return the price of going again to resources on the way to each stop, in whole units."""

@@ -99,11 +99,21 @@ class PlannedRows {
     scores.forEach((score, k) => engine.setDouble(x + 8 * (d + k), score));
   }
 
-  // The choice of a row at its stop, as the engine makes it: by the plan as long as the row can pay for that, else by gains.
+  // The choice of a row at its stop, as the engine makes it: by the plan as long as the row can pay for that, and for what
+  // it would choose by its gains after that; else by its gains.
   choose() {
     const follows = this.planned && this.rest.ownStop(this.stop).planned !== null && this.why === 0;
     const choice = this.chooseBy(follows, this.why);
-    return follows && choice.why !== 0 ? this.chooseBy(false, choice.why) : choice;
+    if (!follows || (choice.why === 0 && (choice.to === this.stop || this.cap === Infinity))) return choice;
+    const left = this.chooseBy(false, Math.max(choice.why, CUT));
+    return choice.why === 0 && (left.to === this.stop || this.keeps(choice.to, left.to)) ? choice : left;
+  }
+
+  // Whether the row can pay for a stop after another one.
+  keeps(to, then) {
+    const [items, further] = [to, then].map((stop) => this.items(this.rest.parts[stop].features));
+    const paid = this.paid | items, again = this.again + this.againFor(items, this.paid);
+    return this.owed(paid | further, again + this.againFor(further, paid)) <= this.cap;
   }
 
   // See `choose` of engine/plan.h.
@@ -113,17 +123,18 @@ class PlannedRows {
     const count = rest.parts.length - 1 - stop;
     const gainsOf = (model) => (Array.isArray(model) ? model : engine.score(model, x, count));
     const model = follows ? planned : count ? rest.gains(stop) : null;
-    if (model === null) return { stop, to: stop, why: before, gains: [], total: [], reach: [], follows, fixed: false };
+    if (model === null) return { stop, to: stop, why: before, gains: [], total: [], reach: [], follows, fixed: false, tradeoff: plan.tradeoff };
     let changes = gainsOf(model);
     const offers = rest.parts.slice(stop + 1).map(({ features }) => this.items(features));
-    const total = offers.map((items, j) => changes[j] + plan.tradeoff * this.added(items));
+    const tradeoff = this.planned && !follows ? plan.tradeoffLeft : plan.tradeoff;
+    const total = offers.map((items, j) => changes[j] + tradeoff * this.added(items));
     const reach = offers.map((items, j) => (!this.canHave[stop + 1 + j] ? 0
       : this.cap < Infinity && this.owedWith(items) > this.cap ? HAVE : PAY));
     const [every, having, to] = [0, HAVE, PAY].map((least) => this.least(total, reach, least));
     let why = to !== having ? Math.max(before, CUT) : before;
     if (having !== every) why = UNAVAILABLE;
     if (follows && fixed) changes = gainsOf(rest.gains(stop)); // what the set is expected to gain all the same
-    return { stop, to, why, gains: changes.map((change) => -change), total, reach, follows, fixed: follows && fixed };
+    return { stop, to, why, gains: changes.map((change) => -change), total, reach, follows, fixed: follows && fixed, tradeoff };
   }
 
   // The price of what items add, as it is compared with gains.
@@ -159,7 +170,8 @@ class PlannedRows {
 
   // Why it asks for what it needs, or why it stays.
   grounds() {
-    const { choice, needs, have, rest, plan: { unit, tradeoff, realised } } = this;
+    const { choice, needs, have, rest, plan: { unit, realised } } = this;
+    const { tradeoff } = choice ?? this.plan;
     const isSet = choice === null || (choice.fixed && choice.gains[choice.to - choice.stop - 1] <= 0);
     if (choice === null || (needs.length && isSet)) return { asks: [{ columns: needs, purpose: "every row reads it" }], tradeoff };
     const further = (stop) => rest.parts[stop].features & ~have;

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from kit_cases import parametrize_laws
+from sklearn.metrics import roc_auc_score
 
 import costframe as cf
 from costframe import CostframeError
@@ -145,6 +146,36 @@ def test_prices_tradeoff_caps_and_sources_change_without_training():
     assert capped.per_row.max() <= 7.0
     for report in (out, capped):
         assert ((report.predictions > 0.5) == y).mean() > 0.6
+
+
+SERVICES = {"form": 1.0, "account": 1.5, "device": 2.0, "history": 3.0, "income": 5.0, "bureau": 35.0}
+STRENGTHS = (1.3, 1.1, 1.0, 0.55, 0.55, 0.9)
+
+
+def applicants(n, seed):
+    """Applicants: six services of two numbers each, whose scores add up."""
+    rng = np.random.default_rng(seed)
+    blocks = [rng.normal(size=(n, 2)) for _ in SERVICES]
+    score = sum(strength * (block @ [1.0, 0.6]) for strength, block in zip(STRENGTHS, blocks, strict=True))
+    return np.hstack(blocks), (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
+
+
+def test_under_a_cap_a_plan_buys_the_best_set_in_place_of_a_small_one_before_it():
+    """By its plan a row buys cheap services, and then the bureau, which a cap of 40 does not pay after all of them."""
+    names = [f"{name}{i}" for name in SERVICES for i in range(2)]
+    features = {name: {"cost": 0.0, "needs": [name[:-1]]} for name in names}
+    costs = cf.CostModel.of({"features": features, "resources": SERVICES})
+    quick = {"n_sets": 8, "max_tries": 60, "n_estimators": 80, "n_jobs": 1}
+    predictor = PlannerClassifier(costs, tradeoff=1e-4, **quick).fit(*applicants(2000, 0)).predictor_
+    X, y = applicants(4000, 1)
+    scores, means = {}, {}
+    for cap in (15.0, 40.0):
+        report = predictor.cost(X, max_cost=cap)
+        assert report.per_row.max() <= cap
+        scores[cap], means[cap] = roc_auc_score(y, report.predictions), report.mean
+    assert means[15.0] <= 12.5
+    assert means[40.0] > 35.0
+    assert scores[40.0] > max(0.84, scores[15.0] + 0.012)
 
 
 def test_rankings_keep_their_queries_together():
