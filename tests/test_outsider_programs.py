@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import pickle
+import sys
 import tomllib
 from pathlib import Path
 
@@ -270,3 +271,24 @@ def test_wrong_commands_and_limits_are_refused():
         OutsiderProgram("a", "x", time_limit=0)
     with pytest.raises(OutsiderError, match="no-such-program: cannot be started: No such file"):
         OutsiderProgram("a", "no-such-program").fit(seen(table()))
+
+
+def test_programs_are_sides_of_a_comparison_and_end_with_their_fit(tmp_path):
+    body = BUYS + "\nif not is_row: open(os.path.join(sys.argv[1], str(os.getpid())), 'w').close()"
+    data, noted = table(), tmp_path / "pids"
+    noted.mkdir()
+    good = program(tmp_path, body, "good", arguments=[noted])
+    bad = OutsiderProgram("bad", [sys.executable, "-c", "raise SystemExit('no licence')"])
+    found = cf.Comparison.run(data, [good, bad, OutsiderProgram("absent", "no-such-program")], repeats=2)
+    by_side = {side: [one for one in found.records if one.side.name == side] for side in ("good", "bad", "absent")}
+    for split, record in enumerate(by_side["good"]):
+        test = data.split_anew(split).part("test")
+        (figures,) = [one for one in record.models if one.name == "good-1"]
+        assert figures.test_cost == cf.ExpectedCost(data.costs).evaluate(twin(data), test.X).mean
+        assert record.side.settings == {"command": list(good.command)}
+    for side, words in (("bad", "exit code 1; its stderr ends:\n  no licence"), ("absent", "cannot be started")):
+        assert all(words in record.error for record in by_side[side])
+    assert len(list(noted.iterdir())) == 2
+    for path in noted.iterdir():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(path.name), 0)
