@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = "docs/notebooks"
 CHANGELOG = "CHANGELOG.md"
-FACES = ("plugin", "trees", "stagewise", "sets", "gates", "adoption")  # what plugins import from
+# What plugins import from, and policies from elsewhere.
+FACES = ("plugin", "trees", "stagewise", "sets", "gates", "adoption", "comparison", "programs")
 REFERENCE = ("costframe", *FACES, "datasets", "errors", "plot", "sources", "testing")  # pages of modules
 PLUGIN = re.compile(r"plugins/(\w+)/README\.md")
 MODULE = re.compile(r"costframe/(?:(\w+)(?:\.py|/__init__\.py)|__init__\.py)i?")
