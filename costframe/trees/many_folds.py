@@ -100,6 +100,11 @@ class ManyFolds:
         trees = as_tree_table(data.mapper, nodes, settings.learning_rate * values, sizes)
         return evolve(found, trees=evolve(trees, values=trees.values * unit))
 
+    def without_predictions(self) -> ManyFolds:
+        """Return the regression on all rows alone, without what was predicted of each row."""
+        none = np.empty((0, len(self.intercept)))
+        return evolve(self, predictions=none, means=none, place=np.empty(0, np.int64))
+
     def shrunk(self, shares: F8) -> ManyFolds:
         """Return the regression with predictions drawn towards their means by shares, (T,); 1 leaves them."""
         start = self.means[self.place]

@@ -8,11 +8,12 @@ from math import log
 import numpy as np
 from attrs import evolve, frozen
 
-from costframe.plugin import F8, PathPoint
+from costframe.plugin import F8, I8, PathPoint
 from costframe.trees import Scorer
 from costframe_planner.plan_points import new_point
 from costframe_planner.predictor import KeptPlan
 from costframe_planner.routes import follow
+from costframe_planner.trained import induce
 
 _CHEAPEST = 0.02  # share of the full cost from which on steps in cost count
 _NEAR, _JUMP = 1.001, 1.03  # least quotients of two tradeoffs between which there is another, without and with parts
@@ -58,27 +59,34 @@ class Measure:
 
     def of(self, point: PathPoint) -> PathPoint:
         """Measure a point."""
-        problem, models = self.kept.problem, self.kept.trained.models
+        problem, trained = self.kept.problem, self.kept.trained
         if point.key.stop >= 0:
             features = self.kept.model_of(point.key.stop).features
             paid, error, objective_cost = problem.paid.of_set(features), 0.0, problem.prices.of_set(features)
+            asked = point.tradeoff
         else:
-            paid, error, objective_cost = self.kept.cost(self._kept_gains(point), point.tradeoff)
+            made = induce(problem, trained, point.tradeoff) if point.key.induced else trained.gains
+            gains = self.kept.induced(made) if point.key.induced else self.kept.gains
+            paid, error, objective_cost = self.kept.cost(gains, point.tradeoff)
+            asked = self._asked(point.tradeoff, objective_cost, [folds.predictions for folds in made])
+            if point.key.induced and not np.isnan(asked):
+                trained.keep_ways(point.tradeoff, asked, [*made])
         point = evolve(point, cost=paid, cost_error=error, objective_cost=objective_cost)
-        point = evolve(point, key=evolve(point.key, asked=self._asked(point)))
-        if np.isnan(point.key.asked):
+        point = evolve(point, key=evolve(point.key, asked=asked))
+        if np.isnan(asked):
             return point
         rows, scores = problem.rows, self.scores(point)
         loss = rows.mean(problem.losses(scores))
         value = -loss if self.scorer is None else self.scorer(problem.held_out(rows, scores))
-        return evolve(point, loss=loss, score=value, n_rounds=len(models) if point.key.stop < 0 else point.key.stop)
+        n_rounds = len(trained.models) if point.key.stop < 0 else point.key.stop
+        return evolve(point, loss=loss, score=value, n_rounds=n_rounds)
 
     def scores(self, point: PathPoint) -> F8:
         """Return out-of-fold scores (n, K) of all rows."""
         models = self.kept.trained.models
         if point.key.stop >= 0:
             return self.kept.model_of(point.key.stop).scores
-        at, _ = follow(self.kept.trained.routes, self._gains(point), point.key.asked)
+        at, _ = self._ways(point)
         scores = np.empty_like(models[0].scores)
         for k in np.unique(at).tolist():
             scores[at == k] = models[k].scores[at == k]
@@ -88,40 +96,35 @@ class Measure:
         """Return what each row pays out of fold, as in the objective: float64 (n,)."""
         if point.key.stop >= 0:
             return np.full(len(self.kept.problem.rows), point.objective_cost)
-        routes = self.kept.trained.routes
-        return routes.cost(follow(routes, self._gains(point), point.key.asked)[1])
+        return self.kept.trained.routes.cost(self._ways(point)[1])
 
-    def _gains(self, point: PathPoint) -> list[F8]:
-        trained = self.kept.trained
-        made = trained.induced(self.kept.problem, point.tradeoff) if point.key.induced else trained.gains
-        return [folds.predictions for folds in made]
+    def _ways(self, point: PathPoint) -> tuple[I8, I8]:
+        """Return the ways of rows out of fold under a plan; see `follow`."""
+        trained, asked = self.kept.trained, point.key.asked
+        if point.key.induced:
+            return trained.ways(point.tradeoff, asked)
+        return follow(trained.routes, [folds.predictions for folds in trained.gains], asked)
 
-    def _kept_gains(self, point: PathPoint) -> list[F8]:
-        plan = self.kept
-        return list(
-            plan.induced(plan.trained.induced(plan.problem, point.tradeoff)) if point.key.induced else plan.gains
-        )
-
-    def _asked(self, point: PathPoint) -> float:
-        """Return the least tradeoff near the point's own at which models without a fold pay what the kept ones do.
+    def _asked(self, tradeoff: float, objective_cost: float, gains: list[F8]) -> float:
+        """Return the least tradeoff near a plan's own at which models without a fold pay what the kept ones do.
 
         Or else less; NaN if there is none.
         """
-        if point.key.stop >= 0 or self.kept.problem.base is not None:
-            return point.tradeoff
-        routes, gains, rows = self.kept.trained.routes, self._gains(point), self.kept.problem.rows
+        if self.kept.problem.base is not None:
+            return tradeoff
+        routes, rows = self.kept.trained.routes, self.kept.problem.rows
 
         def above(power: float) -> float:
             """Return by how much the cost at the tradeoff times 2^power exceeds that of the kept plan, as a share."""
-            cost = rows.mean(routes.cost(follow(routes, gains, point.tradeoff * 2.0**power)[1]))
-            if point.objective_cost > 0:
-                return cost / point.objective_cost - 1
+            cost = rows.mean(routes.cost(follow(routes, gains, tradeoff * 2.0**power)[1]))
+            if objective_cost > 0:
+                return cost / objective_cost - 1
             return np.inf if cost > 0 else 0.0
 
         tried, excess, bracket = 0.0, above(0.0), (0.0, 0.0)
         for step in np.sign(excess) * _POWERS:
             if abs(excess) <= _ALIKE:
-                return float(point.tradeoff * 2.0**tried)
+                return float(tradeoff * 2.0**tried)
             bracket, before = (tried, float(step)), excess
             tried, excess = bracket[1], above(bracket[1])
             if excess * before <= 0:
@@ -129,8 +132,8 @@ class Measure:
         dear, cheap = sorted(bracket)
         for _ in range(_HALVINGS):
             if abs(excess) <= _ALIKE:
-                return float(point.tradeoff * 2.0**tried)
+                return float(tradeoff * 2.0**tried)
             tried = (dear + cheap) / 2
             excess = above(tried)
             dear, cheap = (tried, cheap) if excess > 0 else (dear, tried)
-        return float(point.tradeoff * 2.0**cheap) if above(cheap) <= _ALIKE else np.nan
+        return float(tradeoff * 2.0**cheap) if above(cheap) <= _ALIKE else np.nan

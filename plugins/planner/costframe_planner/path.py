@@ -64,7 +64,7 @@ class PlannedPath(MeasuredPath):
         if point.key.stop >= 0:
             plan = point.key.stop
         elif point.key.induced:
-            plan = fitted.trained.induced(fitted.problem, point.tradeoff)
+            plan = fitted.trained.induced(point.tradeoff)
         others = [other for other in self.points if other.key.stop < 0 and not other.key.induced]
         ladder, unit = ladder_around(point, tradeoff, others), fitted.problem.gain_unit
         losses = [fitted.problem.rows.mean(model.losses) for model in fitted.trained.models]

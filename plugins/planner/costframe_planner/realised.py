@@ -18,7 +18,7 @@ from costframe_planner.gains import parts_of
 from costframe_planner.problem import Problem
 from costframe_planner.routes import Routes, steps_on
 from costframe_planner.set_models import SetModel
-from costframe_planner.trained import Trained, induce
+from costframe_planner.trained import Trained, induce_backwards
 
 
 def share_realised(
@@ -63,8 +63,8 @@ def induce_apart(problem: Problem, trained: Trained, tradeoff: float) -> list[F8
     for part in np.unique(parts).tolist():
         inside, outside = np.flatnonzero(parts != part), np.flatnonzero(parts == part)
         rest = evolve(problem, rows=problem.rows.take(inside), fold=problem.fold[inside])
-        found = induce(rest, _take(trained, inside), tradeoff)
-        for gain, folds, model in zip(gains, found, models, strict=False):
+        found = induce_backwards(rest, _take(trained, inside), tradeoff)  # one by one: its own predictions are large
+        for gain, model, folds in zip(gains[::-1], models[-2::-1], found, strict=True):
             known = np.hstack([problem.rows.X[outside][:, list(model.features)], model.scores[outside]])
             gain[outside] = _predict(folds, known, problem.n_threads)
     return gains

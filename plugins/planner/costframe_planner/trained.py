@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.plugin import F8, Spare
+from costframe.plugin import F8, I8, Spare
 from costframe.trees import BinnedData, ManyFolds
 from costframe_planner.gains import regress
 from costframe_planner.problem import Problem
-from costframe_planner.routes import Routes
+from costframe_planner.routes import Routes, follow
 from costframe_planner.set_models import SetModel
 
 
@@ -25,20 +27,37 @@ class Trained:
     parted: bool = False  # whether some sets are for parts of the rows
     singles: list[SetModel] = field(factory=list)  # further models that answer all rows, and are no stops
     _induced: dict[float, list[ManyFolds]] = field(factory=dict, init=False, repr=False)
+    _ways: dict[tuple[float, float], tuple[I8, I8]] = field(factory=dict, init=False, repr=False)
 
     @property
     def all_models(self) -> list[SetModel]:
         """The models of the stops, and the further ones."""
         return [*self.models, *self.singles]
 
-    def induced(self, problem: Problem, tradeoff: float) -> list[ManyFolds]:
-        """Return the regressions of backward induction at a tradeoff; see `induce`."""
-        if tradeoff not in self._induced:
-            self._induced[tradeoff] = induce(problem, self, tradeoff)
+    def induced(self, tradeoff: float) -> list[ManyFolds]:
+        """Return the regressions of the backward induction at a tradeoff whose ways were kept, without predictions."""
         return self._induced[tradeoff]
+
+    def keep_ways(self, tradeoff: float, asked: float, made: list[ManyFolds]) -> None:
+        """Keep an induction at one tradeoff, and the ways of rows that follow it out of fold at another.
+
+        Predictions go: those of a few inductions would be the most of a fit's memory.
+        """
+        ways = follow(self.routes, [folds.predictions for folds in made], asked)
+        self._ways[tradeoff, asked] = ways
+        self._induced[tradeoff] = [folds.without_predictions() for folds in made]
+
+    def ways(self, tradeoff: float, asked: float) -> tuple[I8, I8]:
+        """Return these ways; see `follow`."""
+        return self._ways[tradeoff, asked]
 
 
 def induce(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFolds]:
+    """Return the regressions of `induce_backwards` by ascending stop."""
+    return [*induce_backwards(problem, trained, tradeoff)][::-1]
+
+
+def induce_backwards(problem: Problem, trained: Trained, tradeoff: float) -> Iterator[ManyFolds]:
     """Plan by backward induction at one tradeoff: regress, from the last stop to the first, the values of later stops.
 
     V_k(i) is the loss and price of row i from stop k on, under out-of-fold regressions: l_k(i) if it stays, else
@@ -46,23 +65,22 @@ def induce(problem: Problem, trained: Trained, tradeoff: float) -> list[ManyFold
     regresses V_j - l_k. With costs of errors it is shrunk by the same values of realised costs; see `regress`.
     """
     models, routes = trained.models, trained.routes
-    folds: list[ManyFolds] = []
     values, realised = [model.losses for model in models], [model.realised for model in models]
     for k in range(len(models) - 2, -1, -1):
         targets, truths = (
             np.stack([own[j] - own[k] for j in range(k + 1, len(models))], axis=1) for own in (values, realised)
         )
-        folds.append(regress(problem, trained.seen[k], targets, truths, n_threads=problem.n_threads))
+        folds = regress(problem, trained.seen[k], targets, truths, n_threads=problem.n_threads)
         price = routes.worth(np.array([1 << k]), tradeoff)[0, k + 1 :]
-        asked = folds[-1].predictions + price
+        asked = folds.predictions + price
         if trained.parted and k == 0 and (asked >= 0).all():
-            folds[-1] = _set_out(folds[-1], asked)
-            asked = folds[-1].predictions + price
+            folds = _set_out(folds, asked)
+            asked = folds.predictions + price
         best, rows = asked.argmin(axis=1), np.arange(len(asked))
         goes = asked[rows, best] < 0
         for own, further in ((values, targets), (realised, truths)):
             own[k] = np.where(goes, own[k] + further[rows, best] + price[best], own[k])
-    return folds[::-1]
+        yield folds
 
 
 def _set_out(regression: ManyFolds, asked: F8) -> ManyFolds:
