@@ -81,13 +81,14 @@ def ask_known(predictor: Any, X: np.ndarray, columns: np.ndarray, asked: dict[st
 
 
 def fit(data: Dataset, algorithm: str) -> Any:
-    """Return the predictor of an algorithm, or of another library's model, adopted and given the rows of training."""
+    """Return the predictor of an algorithm, or of another library's model, adopted and given rows and labels."""
     if algorithm in FREELY:
         estimator = cf.estimator(algorithm, task="classification", costs=data.costs, n_jobs=1, **FREELY[algorithm])
         return estimator.fit(**fitting_rows(data)).predictor_
     train = data.part("train")
-    model = adopted_models()[algorithm].fit(train.X, train.y)
-    return cf.adopt(model, data.feature_names).with_costs(data.costs).with_fallbacks(train.X)
+    X, y = train.X, np.unique(train.y, return_inverse=True)[1]  # XGBoost takes no other labels
+    model = adopted_models()[algorithm].fit(X, y)
+    return cf.adopt(model, data.feature_names).with_costs(data.costs).with_fallbacks(X, y=y)
 
 
 def adopted_models() -> dict[str, Any]:

@@ -196,7 +196,7 @@ def test_sources_take_away_what_they_serve() -> None:
     assert {each.name: each.features for each in found.each} == {"one": {"b", ODD}, "two": {"e"}}
     one = found.of_features(["b", ODD])
     assert one is not None
-    assert one.score == roc_auc_score(y, model.predictor_.predict(X, unavailable=["b", ODD]))
+    assert one.score == pytest.approx(roc_auc_score(y, model.predictor_.predict(X, unavailable=["b", ODD])), rel=1e-12)
     assert found.of_features(["b"]) is None
     table = Sources({"one": Lookup(TableSource(pd.DataFrame(X[:, :2], columns=[ODD, "b"])), [ODD, "b"]),
                      "other": Lookup(TableSource(pd.DataFrame({"z": [1.0]})), ["z"])})  # fmt: skip

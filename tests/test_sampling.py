@@ -61,7 +61,8 @@ def test_a_row_that_is_there_often_does_not_fill_a_sample():
     data = data_of(np.column_stack([values, values, values]), np.zeros(5000))
     chosen = Sampling(data).sample(data.train, 500)
     assert np.bincount(chosen.X[:, 0].astype(int), minlength=5).min() > 50
-    rows, mass = sample_rows(values[:, np.newaxis], None, 4)
+    rows, mass, shares = sample_rows(values[:, np.newaxis], None, 4)
+    assert shares.shape == (4, 0)
     assert sorted(rows[:, 0]) == sorted(set(rows[:, 0]))
     assert mass.tolist() == [1000.0] * 4
 

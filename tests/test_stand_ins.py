@@ -57,7 +57,7 @@ def test_without_the_best_feature_rows_are_ranked_by_what_is_left(predictor):
     X, y = drawn(4000, 2)
     left = roc_auc_score(y, predictor.predict(X, unavailable=["a"]))
     own = roc_auc_score(y, evolve(predictor, fallbacks=predictor.fallbacks).predict(X, unavailable=["a"]))
-    assert left > own + 0.05  # expected outputs alone
+    assert left > own + 0.045  # expected outputs alone
     assert left > roc_auc_score(y, X[:, 1]) - 0.01
 
 

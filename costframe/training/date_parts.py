@@ -74,7 +74,7 @@ class DateParts:
         """Return a trained predictor of columns, with fallbacks that it learns from rows of them."""
         predictor = predictor.with_categories(self.preparation.categories)
         if rows is not None:
-            predictor = predictor.with_fallbacks(self.preparation.transform(rows.X), rows.weight)
+            predictor = predictor.with_fallbacks(self.preparation.transform(rows.X), rows.weight, rows.shares)
         return PreparedPredictor(predictor, self.preparation, self.costs)
 
 

@@ -52,5 +52,5 @@ class GuardedPath(PathAround):
         """Return the model of a point."""
         guarded = guard_predictor(self.inner.predictor(point), self.gaps)
         if isinstance(guarded, GuardedPredictor):
-            return guarded.with_fallbacks(self.known.X, self.known.weight)
+            return guarded.with_fallbacks(self.known.X, self.known.weight, self.known.shares)
         return guarded

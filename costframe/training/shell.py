@@ -369,11 +369,12 @@ class CostAwareEstimator(Predicting):
         known = None if self._gains is None else self._gains.rows
         if rows is not None:
             rows = rows if self._parts is None else self._parts.columns(rows)
-            known = FallbackRows.of(rows.X, rows.weight, rows.workers)
+            shares = None if rows.labels is None else np.eye(len(rows.labels))[rows.y]
+            known = FallbackRows.of(rows.X, rows.weight, rows.workers, shares)
         self.costs_ = costs if self._parts is None else self._parts.costs
         predictor = self._of_columns(predictor, costs, known)
         if known is not None:
-            predictor = predictor.with_fallbacks(known.X, known.weight)
+            predictor = predictor.with_fallbacks(known.X, known.weight, known.shares)
         self._gains = None if known is None else LazyImportances(predictor, known)
         self.predictor_ = predictor
 

@@ -20,26 +20,34 @@ from costframe.trees.room import GrownTree
 from costframe.trees.settings import TreeSettings
 
 GrowAt = Callable[[NDArray[np.floating], NDArray[np.floating], SplitPrices, Any], GrownTree]
+Sides = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows to grow on, and others
 
 
-def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings) -> GrowAt:
+def tree_grower(rows: Rows, binned: BinnedData, settings: TreeSettings, held_out: B1 | None = None) -> GrowAt:
     """Return a function that grows a tree on training rows from (weighted gradients, weighted hessians, prices, draws).
 
-    Rows that are not drawn also pass through the tree, and pay. Draws depend on the values of rows and on nothing else
-    that may differ between workers; copies of a row are drawn one by one.
+    Rows that are not drawn, or held out, bool (n,), also pass through the tree, and pay. Draws depend on the values of
+    rows and on nothing else that may differ between workers; copies of a row are drawn one by one.
     """
     keys = row_keys(rows, settings.n_threads) if settings.subsample < 1 else np.empty(0, np.uint64)
-    return _TreeGrower(rows, binned, settings, keys)
+    sides = None if held_out is None else _sides(~held_out)
+    return _TreeGrower(rows, binned, settings, keys, sides)
+
+
+def _sides(chosen: B1) -> Sides:
+    """Return the rows that are chosen, and the others."""
+    return np.flatnonzero(chosen).astype(np.int32), np.flatnonzero(~chosen).astype(np.int32)
 
 
 @frozen(eq=False)
 class _TreeGrower:
-    """What the trees of a run have in common: rows, settings, and keys of rows to draw by, uint64 (n,)."""
+    """What the trees of a run have in common: rows, settings, keys of rows to draw by, uint64 (n,), and fixed sides."""
 
     rows: Rows
     binned: BinnedData
     settings: TreeSettings
     keys: NDArray[np.uint64]
+    sides: Sides | None
 
     def __call__(
         self,
@@ -51,7 +59,7 @@ class _TreeGrower:
         """Draw rows, then features, and grow a tree; rows that are not drawn pay after it."""
         settings = self.settings
         counts = self.rows.counts if settings.newton else None
-        drawn, left_out = self._draw_rows(random) if settings.subsample < 1 else (None, None)
+        drawn, left_out = self._draw_rows(random) if settings.subsample < 1 else self.sides or (None, None)
         columns = self._draw_features(random) if settings.max_features < 1 else None
         tree = grow_tree(
             self.binned,
@@ -75,14 +83,13 @@ class _TreeGrower:
         prices.end_tree(tree)
         return tree
 
-    def _draw_rows(self, random: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _draw_rows(self, random: Any) -> Sides:
         """Return the rows that are drawn, and the others."""
-        chosen = draw(self.keys, self.settings.subsample, int(random.integers(2**63)))
-        return np.flatnonzero(chosen).astype(np.int32), np.flatnonzero(~chosen).astype(np.int32)
+        return _sides(draw(self.keys, self.settings.subsample, int(random.integers(2**63))))
 
     def _draw_features(self, random: Any) -> B1:
         """Return which features are drawn, bool (d,)."""
-        n_features = self.rows.X.shape[1]
+        n_features = self.binned.bins.shape[1]
         columns = np.zeros(n_features, np.bool_)
         columns[random.permutation(n_features)[: max(1, round(self.settings.max_features * n_features))]] = True
         return columns

@@ -117,6 +117,14 @@ class LazyPrices(RecordedPrices):
         self._uncharged = self._cost - self._seen
         self._once = np.where(features, 0.0, self._once)
 
+    def mark_had(self, had: B1) -> None:
+        """Count these features and resources of rows, bool (n_rows, d + R), as paid, without a payment."""
+        packed = np.zeros((len(had), 8 * self._marks.shape[1]), np.uint8)
+        flags = np.packbits(had, axis=1, bitorder="little")
+        packed[:, : flags.shape[1]] = flags
+        self._marks |= packed.view("<u8")
+        self._all_known = False
+
     @property
     def spent(self) -> float:
         """The payments of training rows, in money: the sum of w_i times the cost of row i."""

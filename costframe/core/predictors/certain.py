@@ -224,9 +224,9 @@ class CertainPredictor(Predictor):
         """Return the gains of columns in the whole sum; see `Predictor.gains`."""
         return self.inner.gains(rows, costs)
 
-    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> Predictor:
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None, y: ArrayLike | None = None) -> Predictor:
         """Refuse fallbacks: they are for limits, which it does not take."""
-        del X, sample_weight
+        del X, sample_weight, y
         raise ParameterError("with_fallbacks: rows that end when they are certain take no limits; use the model itself")
 
     def _ends_of(self, found: CertainRows, X: F8) -> Ends:

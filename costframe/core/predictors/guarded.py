@@ -28,6 +28,7 @@ from costframe.core.prices.limits import COMPLETE, CUT, REASONS, UNAVAILABLE
 from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.tables.class_shares import class_shares
 from costframe.core.tables.conditions import Condition, find_rows, in_words
 from costframe.core.tables.rows import as_column_names
 from costframe.core.terms.card import Card
@@ -128,9 +129,13 @@ class GuardedPredictor(Predictor):
         used = {*self.inner.used_features, *self.tellers}
         return tuple(name for name in self.feature_names if name in used)
 
-    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> GuardedPredictor:
+    def with_fallbacks(
+        self, X: Any, sample_weight: ArrayLike | None = None, y: ArrayLike | None = None
+    ) -> GuardedPredictor:
         """Return the same model, whose inner predictor answers rows that go without features; see `Predictor`."""
-        return evolve(self, inner=self.inner.with_fallbacks(X, sample_weight))
+        rows = self.as_rows(X)
+        shares = None if y is None else class_shares(y, self.classes, len(rows))
+        return evolve(self, inner=self.inner.with_fallbacks(rows, sample_weight, shares))
 
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return itself; it refuses a predictor whose rows of a query depend on each other, as it parts them."""

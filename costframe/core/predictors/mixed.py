@@ -28,6 +28,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.tables.class_shares import class_shares
 from costframe.core.tables.row_draws import draw
 from costframe.core.tables.row_hashes import hash_table
 from costframe.core.tables.rows import as_column_names
@@ -108,9 +109,13 @@ class MixedPredictor(Predictor):
         used = {*self.first.used_features, *self.second.used_features, *self.by}
         return tuple(name for name in self.feature_names if name in used)
 
-    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> MixedPredictor:
+    def with_fallbacks(
+        self, X: Any, sample_weight: ArrayLike | None = None, y: ArrayLike | None = None
+    ) -> MixedPredictor:
         """Return the same model, both of whose predictors answer rows that limits cut; see `Predictor`."""
-        first, second = (part.with_fallbacks(X, sample_weight) for part in (self.first, self.second))
+        rows = self.as_rows(X)
+        shares = None if y is None else class_shares(y, self.classes, len(rows))
+        first, second = (part.with_fallbacks(rows, sample_weight, shares) for part in (self.first, self.second))
         return evolve(self, first=first, second=second)
 
     def of_queries(self, qid: ArrayLike | None) -> Predictor:

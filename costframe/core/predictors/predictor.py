@@ -32,6 +32,7 @@ from costframe.core.prices.costs import CostModel
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.categories import Categories
+from costframe.core.tables.class_shares import class_shares
 from costframe.core.tables.rows import as_rows
 from costframe.core.terms.card import Card
 from costframe.core.terms.decision import Decision, error_columns
@@ -127,9 +128,12 @@ class Predictor(Digested):
         gap = scores - np.average(scores, axis=0, weights=rows.weight)
         return {tuple(map(self.card.column.__getitem__, self.used_features)): float(rows.weight @ (gap * gap).sum(1))}
 
-    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> Predictor:
-        """Return the same model with answers for rows that limits cut, learned from rows; itself if it has its own."""
-        del X, sample_weight
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None, y: ArrayLike | None = None) -> Predictor:
+        """Return the same model with answers for rows that limits cut, learned from rows; itself if it has its own.
+
+        `y` are the labels of the rows, (rows,), or their shares of the classes, (rows, K).
+        """
+        del X, sample_weight, y
         return self
 
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
@@ -474,9 +478,11 @@ class AnnotatedPredictor(Predictor):
         """Return the gains of columns; see `Predictor.gains`."""
         return self.inner.gains(rows, costs)
 
-    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> Predictor:
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None, y: ArrayLike | None = None) -> Predictor:
         """Return the same model with answers for rows that limits cut, if the predictor learns them."""
-        return evolve(self, inner=self.inner.with_fallbacks(self.as_rows(X), sample_weight))
+        rows = self.as_rows(X)
+        shares = None if y is None else class_shares(y, self.classes, len(rows))
+        return evolve(self, inner=self.inner.with_fallbacks(rows, sample_weight, shares))
 
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return the predictor for rows of these queries; see `Predictor.of_queries`."""

@@ -25,6 +25,7 @@ from costframe.core.predictors.replay import inquiry_of
 from costframe.core.prices.costs import CostModel, ThroughPrices
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
+from costframe.core.tables.class_shares import class_shares
 from costframe.core.tables.preparation import Preparation
 from costframe.core.terms.card import Card
 from costframe.core.terms.terms import Known, Terms
@@ -117,10 +118,14 @@ class PreparedPredictor(Predictor):
         """Raw columns behind the made columns that the inner predictor reads, in column order."""
         return self.preparation.read_by(self._used)
 
-    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> PreparedPredictor:
+    def with_fallbacks(
+        self, X: Any, sample_weight: ArrayLike | None = None, y: ArrayLike | None = None
+    ) -> PreparedPredictor:
         """Return the same model whose inner predictor answers rows that limits cut, learned from raw rows."""
         rows = self.as_rows(X)
-        return evolve(self, inner=self.priced.with_fallbacks(self.preparation.fill(rows, self._used), sample_weight))
+        shares = None if y is None else class_shares(y, self.classes, len(rows))
+        made = self.preparation.fill(rows, self._used)
+        return evolve(self, inner=self.priced.with_fallbacks(made, sample_weight, shares))
 
     def of_queries(self, qid: ArrayLike | None) -> Predictor:
         """Return the predictor for rows of these queries; see `Predictor.of_queries`."""

@@ -38,6 +38,7 @@ from costframe.core.stages.stages import Answer, check_stages
 from costframe.core.stages.stand_ins import StandIn, check_spare
 from costframe.core.stages.step import StageStepper
 from costframe.core.stages.waiting import given_up_shares, waiting_shares
+from costframe.core.tables.class_shares import class_shares
 from costframe.core.tables.row_labels import check_weights
 from costframe.core.terms.card import Card
 from costframe.core.terms.classes import as_classes, check_classes
@@ -142,16 +143,18 @@ class StageTree(StageModel, Predictor):
             return squeeze(scores[:, answer.class_scores :] if answer.by_scores else answer.blended(scores))
         return squeeze(scores if len(self.links) == 1 else log_odds(self.linked(scores, exits)))
 
-    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> StageTree:
-        """Return the same model with fallbacks, learned from rows without labels, for rows that limits cut.
+    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None, y: ArrayLike | None = None) -> StageTree:
+        """Return the same model with fallbacks, learned from rows, for rows that limits cut.
 
         It keeps at most four thousand rows, and learns from them when a row first has limits, or when the model is
-        saved. A model with one answer also learns spare trees, from what it says of copies of these rows that lack
-        features at random: they answer rows that miss an unavailable feature.
+        saved. A model with one answer also learns spare trees, from copies of these rows that lack features at random:
+        they answer rows that miss an unavailable feature. They learn the labels `y`, (rows,), or shares of classes,
+        (rows, K), and without these what the model says of the rows whole.
         """
         rows = self.as_rows(X)
         weight = None if sample_weight is None else check_weights(sample_weight, len(rows), "sample_weight")
-        return evolve(self, fallbacks=FallbackRows.of(rows, weight), spare=None)
+        shares = None if y is None else class_shares(y, self.classes, len(rows))
+        return evolve(self, fallbacks=FallbackRows.of(rows, weight, shares=shares), spare=None)
 
     @cached_property
     def fallbacks(self) -> Fallbacks | None:

@@ -99,8 +99,11 @@ class SteppedPredictor(Predictor):
         priced = evolve(self, costs=card.costs, categories=card.categories)
         return priced if card.classes is None else AnnotatedPredictor(priced, card)
 
-    def with_fallbacks(self, X: Any, sample_weight: ArrayLike | None = None) -> SteppedPredictor:
+    def with_fallbacks(
+        self, X: Any, sample_weight: ArrayLike | None = None, y: ArrayLike | None = None
+    ) -> SteppedPredictor:
         """Return the same model that answers rows that limits cut with the mean of rows; itself if it has an answer."""
+        del y
         if self.fallback is not None:
             return self
         rows = self.as_rows(X)

@@ -88,11 +88,13 @@ class FallbackRows:
 
     X: F8  # (rows, d)
     weight: F8  # (rows,)
+    shares: F8 | None = None  # (rows, K): of the classes, by the rows' labels
 
     @classmethod
-    def of(cls, X: F8, weight: F8 | None, workers: Workers = ALONE) -> FallbackRows:
-        """Keep at most four thousand rows of all workers, by a hash of their values."""
-        return cls(*sample_rows(X, weight, _MOST_ROWS, workers))
+    def of(cls, X: F8, weight: F8 | None, workers: Workers = ALONE, shares: F8 | None = None) -> FallbackRows:
+        """Keep at most four thousand rows of all workers, by a hash of their values, and their shares of classes."""
+        rows, mass, kept = sample_rows(X, weight, _MOST_ROWS, workers, shares)
+        return cls(rows, mass, None if shares is None else kept)
 
     @property
     def few(self) -> FallbackRows:

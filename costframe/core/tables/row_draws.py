@@ -13,7 +13,7 @@ from costframe.core.sums import to_grid
 from costframe.core.tables.row_hashes import hash_table
 from costframe.core.workers import ALONE, Workers
 
-_Sample = tuple[NDArray[np.uint64], F8, F8]
+_Sample = tuple[NDArray[np.uint64], F8, F8, F8]
 _BEGIN = (3 - 5**0.5) / 2  # of the first step: irrational, so that no step ends between two rows of equal weights
 _SPREAD = 0x9E3779B97F4A7C15  # an odd number without pattern
 
@@ -38,19 +38,23 @@ def uniform(hashes: NDArray[np.uint64]) -> F8:
     return np.asarray((hashes >> np.uint64(11)) * 2.0**-53)
 
 
-def sample_rows(X: Any, weight: F8 | None, most: int, workers: Workers = ALONE) -> tuple[F8, F8]:
+def sample_rows(
+    X: Any, weight: F8 | None, most: int, workers: Workers = ALONE, shares: F8 | None = None
+) -> tuple[F8, F8, F8]:
     """Return the `most` distinct rows of all workers with the smallest hashes, and the weights of all their copies.
 
-    These are float64 (m, d) and (m,), of rows (n, d) and their weights, ones by default.
+    These are float64 (m, d) and (m,), of rows (n, d) and their weights, ones by default; with them is the mean of the
+    copies' `shares`, from (n, K) to (m, K), which sum to one, or have no columns by default.
     """
-    grid = None if weight is None else to_grid(np.asarray(weight, np.float64), workers)  # sums are exact
-    candidates = _smallest([(hash_table(X), np.ones(len(X)) if grid is None else grid, X)], most)
-    _, mass, rows = _smallest(workers.gather(candidates), most)
-    return rows, mass
+    weights = np.ones(len(X)) if weight is None else to_grid(np.asarray(weight, np.float64), workers)  # sums are exact
+    parts = np.empty((len(X), 0)) if shares is None else shares * weights[:, np.newaxis]
+    candidates = _smallest([(hash_table(X), weights, np.asarray(parts, np.float64), X)], most)
+    _, mass, parts, rows = _smallest(workers.gather(candidates), most)
+    return rows, mass, parts / np.where(mass > 0, mass, 1.0)[:, np.newaxis]
 
 
 def _smallest(parts: list[_Sample], most: int) -> _Sample:
-    """Return the rows with the smallest hashes, without copies, of samples of hashes, weights and rows."""
+    """Return the rows with the smallest hashes, without copies, of samples of hashes, weights, their parts and rows."""
     every = np.concatenate([part[0] for part in parts])
     few = np.partition(every, 4 * most)[: 4 * most] if len(every) > 4 * most else every  # enough without many copies
     known = np.unique(few)[:most]
@@ -58,12 +62,14 @@ def _smallest(parts: list[_Sample], most: int) -> _Sample:
         known = np.unique(every)[:most]
     limit = known[-1] if len(known) else 0
     near = [part[0] <= limit for part in parts]  # the others need not be copied
-    hashes, mass, rows = (
-        np.concatenate([part[at][chosen] for part, chosen in zip(parts, near, strict=True)]) for at in range(3)
+    hashes, mass, divided, rows = (
+        np.concatenate([part[at][chosen] for part, chosen in zip(parts, near, strict=True)]) for at in range(4)
     )
     _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
     masses = np.asarray(np.bincount(place, mass, len(known)), np.float64)
-    return known, masses, np.ascontiguousarray(rows[first], np.float64)
+    sums = np.zeros((len(known), divided.shape[1]))
+    np.add.at(sums, place, divided)
+    return known, masses, sums, np.ascontiguousarray(rows[first], np.float64)
 
 
 @frozen(eq=False)

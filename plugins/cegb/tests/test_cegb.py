@@ -79,13 +79,19 @@ class Book:
 
 @pytest.mark.engine
 @hypothesis.settings(max_examples=30)
-@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([0.0, 0.3]), priced)
-def test_the_cached_search_equals_brute_force_after_every_split(seed, unit, missing, costs_and_tradeoff):
+@given(st.integers(0, 10_000), st.booleans(), st.sampled_from([0.0, 0.3]), priced, st.booleans())
+def test_the_cached_search_equals_brute_force_after_every_split(seed, unit, missing, costs_and_tradeoff, had):
     """A few best-first trees at all prices: same splits in the same leaves, and same charges."""
     costs, lam = costs_and_tradeoff
     rng, X = table(seed, 24, missing=missing)
     w = rng.uniform(1, 2, 24)
     book, prices = Book(costs, w, lam), LazyPrices(costs.select(NAMES), lam, 24, w)
+    if had:  # some rows have paid for some things before
+        items = rng.random((24, 4 + len(book.prices.resource_cost))) < 0.3
+        prices.mark_had(items)
+        for i, paid in enumerate(items):
+            book.features[i] |= set(np.flatnonzero(paid[:4]).tolist())
+            book.resources[i] |= set(np.flatnonzero(paid[4:]).tolist())
     data = BinMapper.fit(X, sample_weight=w).transform(X)
     for _ in range(3):
         g, h = rng.standard_normal(24) * w, (np.ones(24) if unit else rng.uniform(0.05, 0.25, 24)) * w
