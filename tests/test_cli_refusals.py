@@ -35,7 +35,7 @@ EMPTY = "expected a text, got an empty one (see costframe compare --help)"
         (("compare", "parts.csv", "--target", "ill", "--seed", 1), "--seed: has no effect, the column split of"),
         (("compare", "--nothing"), "No such option '--nothing' (see costframe compare --help)"),
         (("compare", "--target", " "), f"error: Invalid value for '--target': {EMPTY}"),
-        (("compare", ""), f"error: Invalid value for '[DATA]': {EMPTY}"),
+        (("compare", ""), f"error: Invalid value for '[DATA]...': {EMPTY}"),
         ((*NONE, "--algorithms", "miser,misr"), "algorithm 'misr': expected one of"),
         ((*NONE, "--algorithms", " , "), "--algorithms: expected names, separated by commas, got ' , '"),
         ((*NONE, "--score", "beauty"), "beauty"),

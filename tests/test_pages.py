@@ -28,6 +28,7 @@ PAGES = {
     "cascades": ("kept", "left", "done", "by_tokens"),
     "certain": ("answer", "near"),
     "coming-from": ("before", "model"),
+    "comparing": ("found",),
     "concepts": ("tree", "answer"),
     "explaining": ("history",),
     "faq": ("answer", "blank"),

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from costframe.comparison.figures import DASHES
+from costframe.comparison.statistics import standard_error
 from costframe.report.style import COLORS, PALE, STYLE, new_figure, to_bytes
 from costframe.training.scoring import score_label
-from harness.points import at_budgets, standard_error
+from harness.points import at_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 COLUMNS = 3
 LEAST, MOST = 0.005, 1.25  # where axes of cost begin and end, as a share of the cost of all features
 GAP = 0.075  # between names, as a share of the axis
-DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2)), (0, (1, 3)))
 SUBTITLE = "The best model on valid at each budget, scored on test, means over splits."
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
+from costframe.comparison.levels import LEVELS
+from costframe.comparison.statistics import standard_error
 from costframe.report.stage_statistics import see_stages
 from costframe.training.scoring import score_named
 from harness.tables import shared_module
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 Point = dict[str, Any]
 PARTS = (("valid", "val"), ("test", "test"))
-BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # shares of the cost of all features, as in ../shared/bench
+BUDGETS = LEVELS  # shares of the cost of all features, as in ../shared/bench
 COMPARED = 40  # budgets at which two ways are compared
 NEGLIGIBLE, CLOSE = 0.05, 1.0  # differences, in points
 NEAR = 0.99  # of the best score
@@ -102,12 +104,6 @@ def figures(points: list[Point], full_cost: float) -> dict[str, Any]:
 def scores_at_budgets(several: Iterable[dict[str, Any]]) -> np.ndarray:
     """Return the scores at budgets of several figures: float64 (splits, budgets)."""
     return np.array([one["by_budget"] for one in several], np.float64)
-
-
-def standard_error(values: np.ndarray) -> np.ndarray:
-    """Return the standard error of the mean over splits, the first axis; NaN for a single one."""
-    n = len(values)
-    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(values.shape[1:], np.nan))
 
 
 def budget_row(side: str, several: Sequence[dict[str, Any]]) -> list[str]:

@@ -62,6 +62,17 @@ def until(_context: click.Context, _option: click.Parameter, value: str | None) 
 
 
 # Options stand together, below the functions that read them.
+def percents(value: str) -> tuple[float, ...]:
+    """Return percents such as 1,5,20 as shares."""
+    try:
+        shares = tuple(float(part) / 100 for part in value.split(","))
+    except ValueError:
+        shares = ()
+    if not shares or not all(math.isfinite(share) and share > 0 for share in shares):
+        raise click.BadParameter(f"expected percents such as 1,5,20, got {value!r}")
+    return shares
+
+
 cv_option = click.option(
     "--cv", type=click.IntRange(0), metavar="N",
     help="Estimate scores on N folds of train and valid, with a further fit for each; 0 uses valid alone. [default: 5 "
@@ -76,6 +87,14 @@ score_option = click.option(
     help="accuracy, roc_auc, average_precision, f1 or log_loss; r2 or rmse; ndcg@5, precision@5 or "
     "average_precision@5, or another number of places; or any name that scikit-learn has for the task, such as "
     "balanced_accuracy. Errors have a minus sign, for higher is better. [default: by task]",
+)  # fmt: skip
+reference_option = click.option(
+    "--reference", metavar="NAME", type=text,
+    help="Algorithm that differences over tables and splits are to. [default: the first by the alphabet]",
+)  # fmt: skip
+level_option = click.option(
+    "--levels", metavar="P,Q", type=percents,
+    help="Percents of the cost of all features at which tables and splits are compared. [default: 1,2,5,10,20,50,100]",
 )  # fmt: skip
 cluster_option = click.option(
     "--cluster", metavar="ADDRESS", type=text, help="Fit on the workers of a dask cluster, such as tcp://host:8786."

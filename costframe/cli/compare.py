@@ -13,6 +13,7 @@ import click
 
 from costframe.choices import Frontier
 from costframe.choices.saving import remove_other_models
+from costframe.cli.compare_tables import compare_tables, time_to_fit
 from costframe.cli.exits import end_interrupted, name_written_files, print_error, show_traceback
 from costframe.cli.fit_checks import check_fit
 from costframe.cli.given_data import open_data
@@ -38,11 +39,10 @@ from costframe.training.library_scores import LibraryScore
 
 FILES = ("points.csv", "frontier.png", "frontier.svg", "report.html", "recommended.model")
 PATIENCE = 120.0  # seconds on a terminal
-TO_END = 0.05, 6.0  # share of a time limit, and seconds, for the last tables and pictures
 
 
 def compare(
-    data: str | None,
+    data: tuple[str, ...],
     *,
     reading: ReadingOptions,
     algorithms: tuple[str, ...],
@@ -56,13 +56,57 @@ def compare(
     cluster: str | None,
     all_points: bool,
     no_references: bool,
+    output: Path | None,
+    resume: bool,
+    force: bool,
+    repeats: int | None,
+    reference: str | None,
+    levels: tuple[float, ...] | None,
+) -> None:
+    """Fit algorithms at many tradeoffs, write the results, and print the choice; or compare them on several splits."""
+    wanted = split_names(algorithms)
+    shared: dict[str, Any] = {
+        "reading": reading, "algorithms": wanted, "score": score, "points": points, "cv": cv, "time_limit": time_limit,
+        "cluster": cluster, "resume": resume, "force": force,
+    }  # fmt: skip
+    one = {
+        "--budget": budget is not None, "--promise": promised, "--confidence": confidence is not None,
+        "--all": all_points, "--no-references": no_references,
+    }  # fmt: skip
+    if len(data) > 1 or repeats is not None:
+        several: dict[str, Any] = {"repeats": repeats, "reference": reference, "levels": levels, "without_effect": one}
+        compare_tables(data, output=output or Path("comparison"), **shared, **several)
+        return
+    for option, value in {"--reference": reference, "--levels": levels}.items():
+        if value is not None:
+            raise ParameterError(f"{option}: needs several tables, or --repeats")
+    promises = read_promises(promised, confidence)
+    more: dict[str, Any] = {"budget": budget, "promises": promises, "all_points": all_points}
+    compare_on_table(
+        data[0] if data else None, output=output or Path("frontier"), no_references=no_references, **shared, **more
+    )
+
+
+def compare_on_table(
+    data: str | None,
+    *,
+    reading: ReadingOptions,
+    algorithms: list[str] | None,
+    budget: float | None,
+    promises: Sequence[Promise],
+    score: str | None,
+    points: int | None,
+    cv: int | None,
+    time_limit: float | None,
+    cluster: str | None,
+    all_points: bool,
+    no_references: bool,
     output: Path,
     resume: bool,
     force: bool,
 ) -> None:
-    """Fit algorithms at many tradeoffs, write the results, and print the choice."""
-    began = time.monotonic()
-    wanted, promises = split_names(algorithms), read_promises(promised, confidence)
+    """Fit algorithms on the one split of a table, write the results, and print the choice."""
+    began, wanted = time.monotonic(), algorithms
     check_fit(wanted, reading.task, score)
     check_apart({"--output": [output / name for name in (*FILES, PROMISED)]}, {"DATA": data, "--costs": reading.costs})
     check_directory(output, FILES)
@@ -76,7 +120,7 @@ def compare(
     if time_limit is None and on_terminal():
         time_limit = PATIENCE
         results.say_limit(time_limit)
-    to_fit = None if time_limit is None else _time_to_fit(time_limit, began)
+    to_fit = None if time_limit is None else time_to_fit(time_limit, began)
     (output / PROMISED).unlink(missing_ok=True)  # of an earlier run
     screen = Screen(results.write, results.table, math.inf if to_fit is None else time.monotonic() + to_fit)
     with _keeping_fits(output, resume=resume):
@@ -94,7 +138,7 @@ def compare(
             references=not no_references,
         )
         outages = None if screen.interrupted else results.find_outages(frontier)
-        written = screen.keep(frontier, outages)
+        written = screen.keep(frontier, *([] if outages is None else [outages]))
         remove_other_models(output)
     with name_written_files(written):
         results.show(frontier, outages, all_points=all_points)
@@ -164,12 +208,6 @@ def _end_with_fits(output: Path, without: str = "a first look") -> NoReturn:
     ended = any((output / FITS).glob("*.fits"))
     what = "; all finished fits are" if ended else f" before the first fit ended; {without} is"
     end_interrupted(f"interrupted{what} in {output}, --resume goes on")
-
-
-def _time_to_fit(limit: float, began: float) -> float:
-    """Return the seconds for fits: without those since the command began, and those for the last tables and files."""
-    share, most = TO_END
-    return max(limit - (time.monotonic() - began) - max(share * limit, min(most, 0.4 * limit)), 0.01)
 
 
 def _sweep(screen: Screen, output: Path, **arguments: Any) -> Frontier:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from attrs import evolve, field, frozen
 
-from costframe.comparison.grouping import Grouped, group_records, labels_by_name
+from costframe.comparison.compared import Compared, check_reference
+from costframe.comparison.figures import ComparisonDisplay
+from costframe.comparison.files import files_of
 from costframe.comparison.levels import LEVELS, check_levels
 from costframe.comparison.lines import RESULTS, append_record, read_lines
 from costframe.comparison.planning import known_records, plan_jobs
@@ -18,25 +20,22 @@ from costframe.comparison.records import Record
 from costframe.comparison.runs import run_jobs
 from costframe.comparison.sides import FitSettings, sides_of
 from costframe.comparison.splits import split_repeatedly
-from costframe.comparison.standings import (
-    RanksAtLevels,
-    Standing,
-    differences_over_tables,
-    ranks_over_tables,
-)
-from costframe.comparison.statistics import Difference
 from costframe.comparison.tables import open_tables
 from costframe.core.checks import as_path, check_functions, check_number
-from costframe.core.errors import ParameterError, brief, format_count, quote_names, suggestion
+from costframe.core.errors import ParameterError, format_count, quote_names
+from costframe.core.files import write_folder
 from costframe.core.machine import thread_count
 from costframe.study.failures import UnfinishedError
 from costframe.study.progress import Progress
 from costframe.study.run_folder import hold_alone
 from costframe.study.settings import StudyPlan, check_run_options
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 @frozen(eq=False, repr=False)
-class Comparison:
+class Comparison(Compared):
     """Sides on the same splits of the same tables: each chooses by its own estimates, and is scored on test rows.
 
     A side is an algorithm, an estimator, or an outsider. At each level of cost, a share of the cost of all features, it
@@ -224,97 +223,19 @@ class Comparison:
             raise ParameterError(f"files: expected lines of results, got none in {quote_names(map(str, given))}")
         return cls(tuple(records), check_levels(levels), reference, remarks=tuple(notes))
 
-    @cached_property
-    def _grouped(self) -> Grouped:
-        return group_records(self.records)
+    def write(self, directory: str | os.PathLike[str], *, title: str = "Comparison") -> list[Path]:
+        """Write all files into a directory, whole or not at all, and return their paths.
 
-    @cached_property
-    def standings(self) -> tuple[Standing, ...]:
-        """One for each table: the values of all sides on all splits at all levels."""
-        return tuple(Standing.of(group, self.levels) for group in self._grouped.groups)
-
-    @cached_property
-    def sides(self) -> tuple[str, ...]:
-        """Labels of all sides, in alphabetical order."""
-        return tuple(sorted({side for standing in self.standings for side in standing.sides}))
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """Labels of all tables, in alphabetical order."""
-        return tuple(standing.label for standing in self.standings)
-
-    @cached_property
-    def reference(self) -> str:
-        """Label of the side that differences are to."""
-        if self._reference is None or self._reference in self.sides:
-            return self.sides[0] if self._reference is None else self._reference
-        labels = labels_by_name(self._grouped.groups).get(self._reference, [])
-        if len(labels) == 1:
-            return labels[0]
-        check_reference(self._reference, labels or self.sides)
-        return self._reference
-
-    @property
-    def failures(self) -> tuple[Record, ...]:
-        """Records of sides that could not be fitted on a split."""
-        return self._grouped.failures
-
-    @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks on what was left out or kept apart, and on fits that failed."""
-        reasons: dict[tuple[str, str, str], int] = {}
-        for record in self.failures:
-            key = record.side.name, record.table.name, str(record.error)
-            reasons[key] = reasons.get(key, 0) + 1
-        failed = (
-            f"{side} failed on {table}, {format_count(count, 'split')}: {error}"
-            for (side, table, error), count in sorted(reasons.items())
-        )
-        return (*self.remarks, *self._grouped.notes, *failed)
-
-    def standing(self, table: str) -> Standing:
-        """Return the values of a table, by its label."""
-        for standing in self.standings:
-            if standing.label == table:
-                return standing
-        raise ParameterError(
-            f"table: expected one of {quote_names(self.tables)}, got {table!r}{suggestion(table, self.tables)}"
-        )
-
-    def difference(self, side: str, table: str) -> Difference | None:
-        """Return by how much a side is better than the reference on a table; see `Standing.difference`."""
-        return self.standing(table).difference(side, self.reference)
-
-    def differences(self) -> dict[str, dict[str, Difference]]:
-        """Return by how much each other side is better than the reference, in the mean over tables.
-
-        By side, then by unit: "points" are hundredths of a score, over tables with such scores; "percent" are those of
-        the reference's bill, or of a score without a best value of one. Arrays are (levels + 1,), the mean over levels
-        last.
+        These are `report.html`, a page; for each table a picture, `table-NAME.svg` and `.png`; over several tables
+        `differences-points.svg` and `.png`; `levels.csv`, with each model that a side chose on a split;
+        `summary.csv` and `summary.jsonl`, means, differences and ranks; and `tables.tex`, for a document with the
+        package booktabs. `results.jsonl`, the lines, stays as it is.
         """
-        return {
-            side: differences_over_tables(self.standings, side, self.reference)
-            for side in self.sides
-            if side != self.reference
-        }
+        return write_folder(as_path(directory, "directory"), files_of(self, title))
 
-    @cached_property
-    def ranks(self) -> RanksAtLevels:
-        """Mean ranks over tables of the sides that all tables have, with a test where there are enough tables."""
-        return ranks_over_tables(self.standings)
-
-    def __len__(self) -> int:
-        return len(self.records)
-
-    def __repr__(self) -> str:
-        counts = (len(self.sides), "side"), (len(self.standings), "table"), (len(self.records), "record")
-        return brief(self, *(format_count(*count) for count in counts), f"reference {self.reference!r}")
-
-
-def check_reference(reference: object, sides: Iterable[str]) -> None:
-    """Refuse a reference that is none of the sides; None is the first."""
-    known = sorted(sides)
-    if reference is not None and reference not in known:
-        raise ParameterError(
-            f"reference: expected one of {quote_names(known)}, got {reference!r}{suggestion(reference, known)}"
-        )
+    def plot(self, table: str | None = None, ax: Axes | None = None, **options: Any) -> Any:
+        """Draw a table, by its label, or the only one: a line and a band a side; return a `ComparisonDisplay`."""
+        if table is None and len(self.standings) > 1:
+            raise ParameterError(f"table: expected one of {quote_names(self.tables)}")
+        standing = self.standings[0] if table is None else self.standing(table)
+        return ComparisonDisplay(standing, self.sides, **options).plot(ax)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,9 @@ from costframe.training.cluster.fitting import open_client
 
 if TYPE_CHECKING:
     from sklearn.utils.parallel import Parallel
+
+
+_TIME_LEFT = re.compile(r"^about \d+ (s|min) left; ")
 
 
 @frozen(eq=False)
@@ -102,7 +106,8 @@ def _run_here(jobs: Sequence[Job], made: Callable[[Record], None], total: TotalP
 
 
 def _told(task: FitTask, text: str) -> str:
-    """Return what a fit reports, behind the name of its job."""
+    """Return what a fit reports, behind the name of its job, without the time left of it alone."""
+    text = _TIME_LEFT.sub("", text)
     return f"{task.label}: {text}" if text and not text.startswith(task.label) else task.label
 
 

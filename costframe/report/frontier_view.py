@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -14,14 +13,11 @@ from costframe.choices.tables import columns_of, to_cells
 from costframe.core.errors import printable
 from costframe.report.frontier_display import FrontierDisplay
 from costframe.report.page import Page
-from costframe.report.style import COLORS, GRAY, INK, PALE
+from costframe.report.page_pictures import paint_picture, read_picture
 
 ANY_BUDGET = "Recommended at any budget"
 COLUMNS = ("model", "score", "cost", "saves", "test score", "test cost", "features", "algorithm")
 PICTURE = 5.6, 4.0  # inches
-# The page's own colors, which differ in the dark, instead of the picture's.
-PAINTS = {color.lower(): f"var(--c{number})" for number, color in enumerate(COLORS)}
-PAINTS |= {INK: "var(--ink)", GRAY: "var(--faint)", PALE: "var(--faint)", "#ffffff": "var(--card)"}
 
 
 @frozen
@@ -79,13 +75,8 @@ def _draw(view: FrontierView, numbers: dict[str, int]) -> str:
     """Return the picture of a frontier as SVG in the page's colors, whose points have words and a card to pick."""
     frontier = view.frontier
     label, worth = name_worth(frontier), "bill" if frontier.has_bills else "score"
-    root = ET.fromstring(FrontierDisplay(frontier, mark=False).to_bytes("svg", PICTURE))  # noqa: S314 - our own
-    for part in list(root.iter()):
-        part.tag = part.tag.rpartition("}")[2]
-        part.attrib = {name.rpartition("}")[2]: value for name, value in part.attrib.items()}
-        for child in [child for child in part if child.tag.endswith(("metadata", "style"))]:
-            part.remove(child)  # of matplotlib; the page has a style of its own
-    root.attrib |= {"role": "img", "aria-label": f"{label} against mean cost per row; the models are in the tables"}
+    words = f"{label} against mean cost per row; the models are in the tables"
+    root = read_picture(FrontierDisplay(frontier, mark=False).to_bytes("svg", PICTURE), words)
     for group in [group for group in root.iter("g") if str(group.get("id")).startswith("points-")]:
         places = map(int, str(group.get("id")).split("-")[1:])
         signs = [(holder, sign) for holder in group.iter("g") for sign in holder if sign.tag == "use"]
@@ -100,5 +91,4 @@ def _draw(view: FrontierView, numbers: dict[str, int]) -> str:
             spot.append(sign)
             ring = {"class": "ring", "cx": str(sign.get("x")), "cy": str(sign.get("y")), "r": "9"}
             ET.SubElement(spot, "circle", ring)  # around the chosen point; of others only for a mouse
-    text = ET.tostring(root, encoding="unicode")
-    return re.sub(r"(?<=: )#[0-9a-f]{6}\b", lambda color: PAINTS.get(color[0], "var(--line)"), text)
+    return paint_picture(root)

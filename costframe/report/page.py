@@ -65,8 +65,13 @@ class Page:
 def render_page(page: Page) -> str:
     """Return the page as an HTML document: equal content gives equal text."""
     if page.frontier is None:
-        return _templates().get_template("model.html").render(page=page)
-    return _templates().get_template("frontier.html").render(page=page, **page.frontier.parts(page))
+        return render_template("model.html", page=page)
+    return render_template("frontier.html", page=page, **page.frontier.parts(page))
+
+
+def render_template(name: str, **parts: Any) -> str:
+    """Return the HTML of a template with its parts; its `page` has a title, a lead, facts, and a frontier or None."""
+    return _templates().get_template(name).render(**parts)
 
 
 @cache

@@ -10,6 +10,7 @@ from costframe.cli.group import CostframeGroup, Entry
 
 COMMANDS = {
     "compare": Entry("costframe.cli.commands.compare", "Compare algorithms by score and cost: the main command."),
+    "board": Entry("costframe.cli.commands.board", "Merge results of comparisons, from anybody, into one page."),
     "costs": Entry("costframe.cli.commands.costs", "Write a file of prices to fill in."),
     "predict": Entry("costframe.cli.commands.predict", "Predict rows, each with its exact cost."),
     "cost": Entry("costframe.cli.commands.cost", "Report the exact cost of predictions."),

@@ -9,6 +9,8 @@ from costframe.cli.arguments import (
     cluster_option,
     cv_option,
     force_option,
+    level_option,
+    reference_option,
     score_option,
     seconds,
     target_path,
@@ -27,17 +29,20 @@ Examples:
     --algorithms all --time-limit 10m --output out
   costframe compare patients.csv --costs prices.toml --target ill \\
     --output out --resume
+  costframe compare heart.csv spam.csv --target label --repeats 10 \\
+    --algorithms planner,cegb --reference cegb
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("data", required=False, type=text)
+@click.argument("data", nargs=-1, type=text)
 @first_options
 @click.option("--budget", type=amount, metavar="B", help="Choose the best model whose mean cost is at most B.")
 @promise_options
 @click.option(
-    "--output", metavar="DIR", default="frontier", show_default=True, type=target_path,
-    help="Directory for all results: points.csv, pictures, report.html, and the models.",
+    "--output", metavar="DIR", type=target_path,
+    help="Directory for all results: points.csv, pictures, report.html, and the models. [default: frontier; comparison "
+    "for several tables or splits]",
 )  # fmt: skip
 @click.option(
     "--algorithms", metavar="A,B", type=text, multiple=True,
@@ -47,6 +52,13 @@ Examples:
     "--time-limit", type=seconds, metavar="T",
     help="End after this time, such as 90, 90s, 10m or 2h. [default: 2m on a terminal, else none]",
 )  # fmt: skip
+@click.option(
+    "--repeats", type=click.IntRange(1), metavar="N",
+    help="Compare algorithms on N splits of each table, the same for all: its own first, others by seed. [default: 10 "
+    "if there are several tables]",
+)  # fmt: skip
+@reference_option
+@level_option
 @score_option
 @further_options
 @click.option("--resume", is_flag=True, help="Go on from the fits in DIR, after an interruption or a time limit.")
@@ -71,6 +83,11 @@ def compare(**options: Any) -> None:
     train and valid if valid is small), and scores the choice on test rows. The cost on test rows is exact, the mean of
     their charges; those to choose by are estimates for fresh rows. Each finished fit is in DIR at once, with its
     models, which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
+
+    With several DATA, or --repeats, it fits each algorithm on the same splits of the rows, and compares the models that
+    each chooses by its own estimates within shares of the cost of all features, on test rows: a picture for each table,
+    differences with errors paired by split, ranks, as report.html, CSV, JSON lines and LaTeX. Each DATA may be a folder
+    with a table and its prices, costs.toml. `costframe board` merges such lines of anybody.
 
     With --promise, the command also writes promised.model: the cheapest model, or cascade of two, that is certified on
     the test rows to keep all promises. If there is none, it says the best that can be promised, and ends with status 2.

@@ -1,0 +1,151 @@
+"""What `costframe compare` does over several tables, or repeated splits of one: a comparison, in one command."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import evolve
+from rich.console import Group
+
+from costframe.cli.compared import FILES, print_comparison, sheet_table
+from costframe.cli.exits import end_interrupted, name_written_files
+from costframe.cli.fit_checks import check_fit
+from costframe.cli.given_data import DEFAULT_DATA, is_file, open_data
+from costframe.cli.listings import print_broken_plugins
+from costframe.cli.outputs import check_apart, check_directory, check_overwrite, write_into
+from costframe.cli.reading import ReadingOptions
+from costframe.cli.screen import Screen
+from costframe.comparison.comparison import Comparison
+from costframe.comparison.files import files_of
+from costframe.comparison.lines import RESULTS
+from costframe.comparison.sheets import over_tables, score_sheet
+from costframe.comparison.tables import find_in_folder
+from costframe.core.errors import ParameterError
+from costframe.datasets import Dataset
+from costframe.study.run_folder import hold_alone
+from costframe.training.console import Output
+from costframe.training.console import output as make_console
+
+REPEATS = 10
+TO_END = 0.05, 6.0  # share of a time limit, and seconds, for the last tables and pictures
+
+
+def compare_tables(
+    data: tuple[str, ...],
+    *,
+    reading: ReadingOptions,
+    algorithms: list[str] | None,
+    repeats: int | None,
+    reference: str | None,
+    levels: tuple[float, ...] | None,
+    score: str | None,
+    points: int | None,
+    cv: int | None,
+    time_limit: float | None,
+    cluster: str | None,
+    output: Path,
+    resume: bool,
+    force: bool,
+    without_effect: Mapping[str, Any],
+) -> None:
+    """Compare algorithms on the same splits of tables, write the results, and print them."""
+    began = time.monotonic()
+    for option, value in without_effect.items():
+        if value:
+            raise ParameterError(f"{option}: has no effect on several tables or repeated splits; leave it out")
+    check_fit(algorithms, reading.task, score)
+    for name in data:
+        check_apart({"--output": [output / name for name in FILES]}, {"DATA": name, "--costs": reading.costs})
+    check_directory(output, FILES)
+    click.get_current_context().with_resource(hold_alone(output))
+    _check_room(output, resume=resume, force=force)
+    tables = [open_for_comparison(name, reading) for name in data or (DEFAULT_DATA,)]
+    print_broken_plugins()
+    console = make_console()
+    if force:
+        (output / RESULTS).unlink(missing_ok=True)
+    ends = math.inf if time_limit is None else began + time_limit
+    screen = Screen(
+        lambda found: write_into(output, files_of(found)),
+        lambda found: _small(found, console),
+        ends,
+        identify=lambda found: len(found.records),
+        is_lasting=lambda _found: True,
+    )
+    found = _compare(
+        screen,
+        tables=tables,
+        algorithms=algorithms,
+        repeats=repeats or REPEATS,
+        reference=reference,
+        score=score,
+        seed=reading.seed or 0,
+        points=points,
+        cv=cv,
+        cluster=cluster,
+        directory=output,
+        resume=resume,
+        time_limit=None if time_limit is None else time_to_fit(time_limit, began),
+        **({} if levels is None else {"levels": levels}),
+    )
+    written = screen.keep(found)
+    with name_written_files(written):
+        print_comparison(console, found)
+        lines = output / RESULTS
+        console.print(f"\nwrote {written}, and {lines}", markup=False, soft_wrap=not console.is_terminal)
+        console.finish()
+    if screen.interrupted:
+        end_interrupted(f"interrupted; the lines of all finished fits are in {lines}, --resume goes on")
+
+
+def _compare(screen: Screen, **arguments: Any) -> Comparison:
+    """Return the comparison of all fits, or after an interrupt of those that ended."""
+    try:
+        with screen.showing():
+            return Comparison.run(**arguments, n_jobs=None, progress=screen.progress, interim=screen.interim)
+    except KeyboardInterrupt:
+        if screen.so_far is None:
+            raise
+        screen.interrupted = True
+        return screen.so_far()  # type: ignore[no-any-return]
+
+
+def _small(found: Comparison, console: Output) -> Group:
+    """Return what the screen shows of a comparison so far: differences over tables, or the scores of one."""
+    sheets = list(over_tables(found))[:1] or [score_sheet(found.standings[0])]
+    return Group(*(sheet_table(sheet, width=console.width) for sheet in sheets))
+
+
+def open_for_comparison(name: str, reading: ReadingOptions) -> Dataset:
+    """Return the data set of DATA, whose folder may have its prices; its rows are split later."""
+    reading = evolve(reading, seed=None)
+    file, prices = find_in_folder(Path(name))
+    if prices is not None:
+        beside = str(prices) if reading.costs is None else reading.costs
+        return evolve(open_data(str(file), evolve(reading, costs=beside)), name=Path(name).name)
+    if is_file(name):
+        return open_data(name, reading)
+    return open_data(name, ReadingOptions(costs=reading.costs, records=reading.records))
+
+
+def _check_room(output: Path, *, resume: bool, force: bool) -> None:
+    """Refuse a directory with results, unless the command is to resume or to replace them."""
+    if resume and force:
+        raise ParameterError("give either --resume or --force")
+    if resume:
+        if not (output / RESULTS).exists():
+            raise ParameterError(f"--resume: there are no results in {output}")
+        return
+    goes_on = "--resume goes on with its fits, " if (output / RESULTS).exists() else ""
+    check_overwrite([output / name for name in FILES], force=force, instead=f"{goes_on}choose another place")
+
+
+def time_to_fit(limit: float, began: float) -> float:
+    """Return the seconds for fits: without those since the command began, and those for the last tables and files."""
+    share, most = TO_END
+    return max(limit - (time.monotonic() - began) - max(share * limit, min(most, 0.4 * limit)), 0.01)

@@ -1,0 +1,135 @@
+"""Files of a comparison: LaTeX that any text survives, CSV, JSON lines, pictures, and the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from xml.etree import ElementTree as ET
+
+import comparison_cases as cases
+import numpy as np
+import pytest
+
+import costframe as cf
+from costframe.comparison.export import level_rows, summary_rows, to_csv
+from costframe.comparison.figures import ComparisonDisplay
+from costframe.comparison.files import files_of
+from costframe.comparison.latex import escape_latex, to_latex
+from costframe.comparison.page import comparison_page
+from costframe.comparison.sheets import Sheet, sheets_of
+from costframe.core.errors import ParameterError
+
+ODD = "a_b & 50 % of $x^2$ #1 {c} ~d \\e <f>"
+
+
+@pytest.fixture(scope="module")
+def compared():
+    rng = np.random.default_rng(0)
+    sides = {"ours": 0.8, ODD: 0.7, "=cmd": 0.75}
+    records = [
+        cases.record(table, repeat, side, (0.5, score + 0.05 * rng.normal()))
+        for table in ("one", ODD)
+        for repeat in range(4)
+        for side, score in sides.items()
+    ]
+    return cf.Comparison(records, reference="ours")
+
+
+def test_latex_escapes_every_sign_once():
+    assert escape_latex("a_b") == "a\\_b"
+    assert escape_latex("\\{}") == "\\textbackslash{}\\{\\}"
+    assert escape_latex("50 % & #1 $ ~ ^") == "50 \\% \\& \\#1 \\$ \\textasciitilde{} \\textasciicircum{}"
+    special = re.compile(r"(?<!\\)[&%$#_{}~^]")
+    plain = escape_latex(ODD)
+    for known in ("\\textbackslash{}", "\\textasciitilde{}", "\\textasciicircum{}", "\\textless{}", "\\textgreater{}"):
+        plain = plain.replace(known, "")
+    assert not special.search(plain)
+    assert "\\" not in plain.replace("\\_", "").replace("\\&", "").replace("\\%", "").replace("\\$", "").replace(
+        "\\#", ""
+    ).replace("\\{", "").replace("\\}", "")
+
+
+def test_latex_has_a_row_a_side_and_bold_best_cells():
+    sheet = Sheet("x", "50 % of it", ("side", "5 %"), (("a_b", "-0.5 ± 0.1"), ("c", "1,234 ± 2")), frozenset({(1, 1)}))
+    text = to_latex([sheet])
+    assert "\\caption{50 \\% of it}" in text
+    assert "side & 5 \\% \\\\\n\\midrule\na\\_b & $-0.5 \\pm 0.1$ \\\\\nc & $\\mathbf{1{,}234} \\pm 2$ \\\\" in text
+    assert text.count("\\toprule") == text.count("\\bottomrule") == 1
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_compiles(compared, tmp_path):
+    body = to_latex(sheets_of(compared))
+    document = f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}\n{body}\n\\end{{document}}"
+    (tmp_path / "x.tex").write_text(document)
+    subprocess.run(["pdflatex", "-halt-on-error", "x.tex"], cwd=tmp_path, check=True, capture_output=True)  # noqa: S607
+
+
+def test_csv_has_each_choice_and_reads_back_to_the_last_bit(compared):
+    rows = list(csv.DictReader(io.StringIO(to_csv(level_rows(compared)))))
+    assert len(rows) == 2 * 4 * 3 * 7
+    one = next(row for row in rows if (row["table"], row["side"], row["repeat"]) == ("one", "ours", "2"))
+    record = next(r for r in compared.records if (r.table.name, r.side.name, r.split.repeat) == ("one", "ours", 2))
+    assert float(one["test_score"]) == record.models[0].test_score
+    last = [row for row in rows if (row["table"], row["side"], row["repeat"]) == ("one", "ours", "2")][-1]
+    assert (float(last["test_score"]), float(last["test_cost"])) == (record.models[1].test_score, 5.0)
+    assert {row["side"] for row in rows} == {"ours", ODD, "'=cmd"}
+
+
+def test_summaries_are_the_figures_of_the_comparison(compared):
+    rows = list(summary_rows(compared))
+    for row in rows:
+        json.dumps(row, allow_nan=False)
+    over = [row for row in rows if row["kind"] == "difference" and row["table"] is None and row["side"] == ODD]
+    found = compared.differences()[ODD]["points"]
+    assert [row["mean"] for row in over] == found.mean.tolist()
+    assert [row["corrected_error"] for row in over] == found.corrected.tolist()
+    assert [row["level"] for row in over] == [*compared.levels, None]
+    ranks = [row["mean"] for row in rows if row["kind"] == "rank" and row["level"] is None]
+    assert ranks == compared.ranks.ranks[-1].mean.tolist()
+
+
+def test_files_are_the_same_in_any_order_and_twice(compared, tmp_path):
+    shuffled = cf.Comparison(compared.records[::-1], reference="ours")
+    assert files_of(shuffled) == files_of(compared)
+    written = compared.write(tmp_path / "out")
+    names = {path.name for path in written}
+    assert {"report.html", "levels.csv", "summary.csv", "summary.jsonl", "tables.tex", "table-one.svg"} <= names
+    assert sum(name.endswith(".png") for name in names) == 3
+    assert all(path.is_file() for path in written)
+
+
+def test_the_page_escapes_names_and_has_a_picture_and_tables_of_each_table(compared):
+    text = comparison_page(compared)
+    assert "<f>" not in text
+    assert text.count("<svg") == 3
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(set(ids)) == len(ids)
+    references = set(re.findall(r"url\(#([^)]+)\)", text)) | set(re.findall(r'href="#([^"]+)"', text))
+    assert references <= set(ids)
+    for standing in compared.standings:
+        mean = standing.values("ours").mean(axis=0)[-1]
+        assert f"{mean:.3f} ±" in text
+
+
+def test_pictures_have_a_line_and_a_band_a_side():
+    import matplotlib.pyplot as plt
+
+    records = [cases.record("one", r, side, (0.5, 0.7 + 0.01 * r)) for r in range(3) for side in ("a", "b")]
+    found = cf.Comparison(records)
+    display = found.plot()
+    assert isinstance(display, ComparisonDisplay)
+    drawn = [line for line in display.ax_.lines if len(line.get_xdata()) > 2]
+    assert len(drawn) == len(display.ax_.collections) == 2
+    assert drawn[0].get_ydata()[-1] == pytest.approx(0.71)
+    band = display.ax_.collections[0].get_paths()[0].vertices[:, 1]
+    assert band.max() == pytest.approx(0.71 + 0.01 / np.sqrt(3))
+    plt.close("all")
+    two = cf.Comparison([*records, cases.record("two", 0, "a")])
+    with pytest.raises(ParameterError, match="table: expected one of"):
+        two.plot()
+    ET.fromstring(ComparisonDisplay(two.standing("two")).to_bytes("svg"))  # noqa: S314 - our own
