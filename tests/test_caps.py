@@ -5,14 +5,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 
 import costframe as cf
 from costframe.core.cap_fits.partial_scores import PartialScores
+from costframe.core.caps import walk_under_limits
+from costframe.core.prices.limits import Limits
 from costframe.core.stages.absence_losses import AbsenceLosses
 from costframe.core.stages.cap_ranks import MOST_ALL, Choice, Wares, rank_features
+from costframe.core.stages.capped_layout import CappedRows
+from costframe.core.stages.first_set import FirstSet
 from costframe.core.stages.set_losses import SetLosses
 from costframe.errors import StageError
+from costframe.testing import same_bits
 
 pytestmark = pytest.mark.engine
 
@@ -163,3 +169,59 @@ def test_losses_of_other_models_are_refused(six):
         attrs.evolve(six[0], fallbacks=attrs.evolve(known, set_losses=short)).predict(six[1][:1], max_cost=1.0)
     with pytest.raises(StageError, match="cap_factors: expected numbers >= 1"):
         attrs.evolve(six[0], fallbacks=attrs.evolve(known, cap_factors=0.5 * np.ones_like(known.cap_factors)))
+
+
+def patients(kind, n=3000):
+    """A model of trees alone with fallbacks, of classes, of categories or a forest; and rows, with gaps."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 6))
+    X[:, 4:] = rng.integers(0, 5, size=(n, 2))
+    y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + (X[:, 4] == 2) + 0.5 * X[:, 3], [-0.5, 1.0])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    names = [f"x{f}" for f in range(6)]
+    needs = {"x1": ["draw"], "x2": ["draw"], "x4": ["visit"], "x5": ["visit", "draw"]}
+    features = {name: {"cost": 0.1 + 0.3 * f, "needs": needs.get(name, [])} for f, name in enumerate(names)}
+    costs = cf.CostModel.of(
+        {"features": features, "resources": {"visit": 2.0, "draw": {"cost": 1.1, "needs": ["visit"]}}}
+    )
+    if kind == "categories":
+        lightgbm = pytest.importorskip("lightgbm")
+        fitted = lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1).fit(X, y, categorical_feature=[4, 5])
+        return cf.adopt(fitted, names).with_costs(costs).with_fallbacks(X), X
+    if kind == "forest":
+        fitted = RandomForestClassifier(20, max_depth=5, random_state=0).fit(np.nan_to_num(X), y > 0)
+        return cf.adopt(fitted, names).with_costs(costs).with_fallbacks(X), np.nan_to_num(X)
+    model = cf.estimator("cegb", costs=costs, tradeoff=1e-3, n_estimators=20, n_jobs=1).fit(X, y)
+    return model.predictor_, X
+
+
+@pytest.mark.parametrize("kind", ["classes", "categories", "forest"])
+def test_rows_that_end_with_the_first_set_end_as_walked_one_by_one(kind, monkeypatch):
+    model, X = patients(kind)
+    prices, held = model.terms(None).prices, []
+    full = model.cost(X).per_row.max()
+    for share in (0.0, 0.1, 0.3, 0.45, 0.6, 0.8, 0.95, 0.999):
+        for unavailable in ((), ("x1",)):
+            limits = model.terms(None, max_cost=round(share * full, 2), unavailable=unavailable).limits
+            ends = []
+            for fewest in (0, 1 << 60):
+                monkeypatch.setattr("costframe.core.caps.FEWEST", fewest)
+                ends.append(walk_under_limits(model, prices, limits, X, by_path=True))
+            for name, quick, slow in zip(CappedRows._fields, *ends, strict=True):
+                if name != "spent":  # comparisons and uses, which have no price here
+                    assert same_bits(quick, slow), (name, share, unavailable)
+            assert same_bits(ends[0].spent[:, 0], ends[1].spent[:, 0])
+            if (first := FirstSet.of(model, prices, limits)) is not None:
+                held += first.walk(X)[1].tolist()
+    assert {*held} == {True, False}
+
+
+def test_a_first_set_is_none_where_a_step_has_a_price_or_there_is_no_cap(six):
+    model = six[0]
+    prices, limits = model.terms(None).prices, Limits(40.0)
+    assert FirstSet.of(model, prices, limits) is not None
+    assert FirstSet.of(model, prices, Limits(barred=frozenset([0]))) is None
+    assert FirstSet.of(attrs.evolve(model, fallbacks=None), prices, limits) is None
+    for more in ({"split": 0.01}, {"learner": 0.01}, {"reuse": 0.1}):
+        table = COSTS.to_dict() | more
+        assert FirstSet.of(model, model.terms(cf.CostModel.of(table)).prices, limits) is None

@@ -11,6 +11,7 @@ from costframe.core.machine import over_chunks
 from costframe.core.prices.limits import Limits
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import CappedRows
+from costframe.core.stages.first_set import FEWEST, FirstSet
 from costframe.core.stages.layout import KNOWN
 from costframe.core.stages.stage_model import StageModel
 
@@ -39,13 +40,26 @@ def walk_under_limits(
         walk.arrays(state)[2][: len(layout.used)] |= KNOWN
     begin = np.frombuffer(state, np.uint64)
     capped = CappedRows.empty(layout, len(X))
+    first = None
+    if by_path and asked is None and len(X) * len(layout.learner) >= FEWEST:
+        first = FirstSet.of(tree, prices, limits)
 
     def chunk(part: slice) -> None:
-        values, rows, waits = X[part], np.arange(part.stop - part.start), np.zeros(part.stop - part.start, np.int64)
+        if first is None:
+            walk_on(X[part], capped.rows(part), _UNTOLD if asked is None else asked[part])
+            return
+        found, holds = first.walk(X[part])
+        if len(others := np.flatnonzero(~holds)):
+            left = CappedRows.empty(layout, len(others))
+            walk_on(X[part][others], left, _UNTOLD)
+            found.put(others, left)
+        capped.put(part, found)
+
+    def walk_on(values: F8, ends: CappedRows, told: NDArray[np.int32]) -> None:
+        rows, waits = np.arange(len(values)), np.zeros(len(values), np.int64)
         opaque, called = np.zeros((len(values), layout.n_opaque)), np.zeros((len(values), layout.n_opaque), np.bool_)
         while len(rows):
-            told = _UNTOLD if asked is None else asked[part]
-            engine.walk_capped(values, rows, opaque, called, begin, *walk.structs, waits, *capped.rows(part), told)
+            engine.walk_capped(values, rows, opaque, called, begin, *walk.structs, waits, *ends, told)
             rows = np.flatnonzero(waits)
             for use in np.unique(-1 - waits[rows]).tolist():
                 waiting = np.flatnonzero(waits == -1 - use)

@@ -192,7 +192,7 @@ class StageTree(StageModel, Predictor):
 
     def evaluate(self, X: F8, terms: Terms) -> Ends:
         """Predict rows; see `Predictor.evaluate`."""
-        if terms.limits is None:
+        if terms.limits is None or self.cannot_bind(terms.limits, terms.prices):
             (scores, exits), cut = predict_rows(self.layout, X, terms.n_jobs), None
         else:
             walked = walk_under_limits(self, terms.prices, terms.limits, X, by_path=True, n_jobs=terms.n_jobs)

@@ -135,6 +135,11 @@ class CappedRows(NamedTuple):
         every: list[Any] = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
         return cls(*every)
 
+    def put(self, part: slice | I8, ends: CappedRows) -> None:
+        """Set some rows."""
+        for array, values in zip(self, ends, strict=True):
+            array[part] = values
+
     def rows(self, part: slice | I8) -> CappedRows:
         """Return some rows; a view for a slice."""
         some: list[Any] = [array[part] for array in self]

@@ -182,6 +182,11 @@ class StageModel(ABC):
         """The tree as arrays for rows under limits."""
         return lay_out_capped(self.layout, self.fallbacks)
 
+    @cached_property
+    def cut_layouts(self) -> dict[bytes, StageLayout]:
+        """Its trees cut where they test features that are held back; see `FirstSet`."""
+        return {}
+
     @property
     def n_outputs(self) -> int:
         """K, the number of outputs of every answer."""
