@@ -251,6 +251,30 @@ def test_a_killed_run_goes_on(tmp_path):
     assert read_lines(path).records[: len(before)] == before
 
 
+def test_a_cluster_makes_the_same_records(client, compared):
+    found = cf.Comparison.run(
+        [table(), table("two", 2)], ["linear", Threshold("c")], repeats=3, cluster=client, **QUICK
+    )
+    assert figures_of(found) == figures_of(compared)
+
+
+def test_an_interrupted_command_ends_with_the_figures_of_finished_fits(tmp_path):
+    command = [sys.executable, "-m", "costframe", "compare", "breast-cancer", "--algorithms", "linear", "--points", "2"]
+    command += ["--cv", "0", "--repeats", "500", "--output", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603 - ours
+    path, ends = tmp_path / "out" / RESULTS, time.monotonic() + 120
+    while not (path.exists() and len(path.read_bytes().splitlines()) >= 2):
+        assert process.poll() is None
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "the lines of all finished fits are in" in errors
+    assert "breast-cancer: ROC AUC on test" in said
+    assert (tmp_path / "out" / "table-breast-cancer.svg").is_file()
+
+
 def test_time_is_up_here_and_in_processes(tmp_path):
     with pytest.raises(UnfinishedError, match="before the first fit ended"):
         cf.Comparison.run(table(), "linear", directory=tmp_path / "no", time_limit=1e-9, **QUICK)
