@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 
 import pytest
 from cli_cases import refused, words
@@ -100,3 +101,31 @@ def test_a_board_refuses_what_is_no_file_of_lines(run, tmp_path):
     file = tmp_path / "lines.jsonl"
     file.write_text("{}\n{}\n")
     assert "lines.jsonl, line 1: there is no 'format'" in refused(run("board", str(file), "--output", str(tmp_path)))
+
+
+def test_programs_are_compared_beside_algorithms(folders, run):
+    script, output = folders / "my policy.py", folders / "out"
+    script.write_text(
+        "import json, sys\n"
+        "for message in map(json.loads, sys.stdin):\n"
+        "    if 'fit' in message:\n"
+        "        first, labels = message['fit']['features'][0]['name'], message['fit']['classes']\n"
+        "        reply = {'format': 1, 'points': [{}]}\n"
+        "    else:\n"
+        "        chances = [{'label': label, 'probability': 0.5} for label in labels]\n"
+        "        reply = {'answer': {'probabilities': chances}} if message['values'] else {'asks': [first]}\n"
+        "    print(json.dumps(reply))\n"
+    )
+    given = "compare", str(folders / "first"), "--target", "ill", "--algorithms", "linear", "--points", "3", "--cv", "0"
+    more = "--outsider", f'coin={sys.executable} "{script}"', "--outsider", "broken=false", "--output", str(output)
+    said = words(run(*given, *more, "--repeats", "2"))
+    assert "2 sides on 1 table, 2 splits" in said
+    assert "broken" in said
+    found = cf.Comparison.load(output)
+    models = {record.side.name: record.models for record in found.records}
+    price = table("first", 1).costs.full_cost(["a"])
+    assert {model.test_cost for model in models["coin"]} == {0.0, price}
+    assert not models["broken"]
+    for option, text in {"coin": "expected NAME=", "=python x": "expected NAME=", "a=  ": "expected NAME="}.items():
+        assert text in refused(run(*given, "--outsider", option))
+    assert "'a' is given twice" in refused(run(*given, "--outsider", "a=x", "--outsider", "a=y"))

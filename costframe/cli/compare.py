@@ -19,6 +19,7 @@ from costframe.cli.fit_checks import check_fit
 from costframe.cli.given_data import open_data
 from costframe.cli.listings import print_broken_plugins
 from costframe.cli.outputs import check_apart, check_directory, check_overwrite, on_terminal
+from costframe.cli.outsiders import read_outsiders
 from costframe.cli.promised import PROMISED, Promised, check_on_test, read_promises
 from costframe.cli.reading import ReadingOptions
 from costframe.cli.results import Results
@@ -62,6 +63,7 @@ def compare(
     repeats: int | None,
     reference: str | None,
     levels: tuple[float, ...] | None,
+    outsiders: tuple[str, ...],
 ) -> None:
     """Fit algorithms at many tradeoffs, write the results, and print the choice; or compare them on several splits."""
     wanted = split_names(algorithms)
@@ -73,8 +75,11 @@ def compare(
         "--budget": budget is not None, "--promise": promised, "--confidence": confidence is not None,
         "--all": all_points, "--no-references": no_references,
     }  # fmt: skip
-    if len(data) > 1 or repeats is not None:
-        several: dict[str, Any] = {"repeats": repeats, "reference": reference, "levels": levels, "without_effect": one}
+    if len(data) > 1 or repeats is not None or outsiders:
+        several: dict[str, Any] = {
+            "repeats": repeats, "reference": reference, "levels": levels, "outsiders": read_outsiders(outsiders),
+            "without_effect": one,
+        }  # fmt: skip
         compare_tables(data, output=output or Path("comparison"), **shared, **several)
         return
     for option, value in {"--reference": reference, "--levels": levels}.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from costframe.comparison.sheets import over_tables, score_sheet
 from costframe.comparison.tables import find_in_folder
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
+from costframe.programs import OutsiderProgram
 from costframe.study.run_folder import hold_alone
 from costframe.training.console import Output
 from costframe.training.console import output as make_console
@@ -43,6 +44,7 @@ def compare_tables(
     repeats: int | None,
     reference: str | None,
     levels: tuple[float, ...] | None,
+    outsiders: Sequence[OutsiderProgram],
     score: str | None,
     points: int | None,
     cv: int | None,
@@ -53,7 +55,7 @@ def compare_tables(
     force: bool,
     without_effect: Mapping[str, Any],
 ) -> None:
-    """Compare algorithms on the same splits of tables, write the results, and print them."""
+    """Compare algorithms and outsiders on the same splits of tables, write the results, and print them."""
     began = time.monotonic()
     for option, value in without_effect.items():
         if value:
@@ -80,7 +82,7 @@ def compare_tables(
     found = _compare(
         screen,
         tables=tables,
-        algorithms=algorithms,
+        algorithms=[*([None] if algorithms is None else algorithms), *outsiders],
         repeats=repeats or REPEATS,
         reference=reference,
         score=score,

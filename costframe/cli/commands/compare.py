@@ -31,6 +31,8 @@ Examples:
     --output out --resume
   costframe compare heart.csv spam.csv --target label --repeats 10 \\
     --algorithms planner,cegb --reference cegb
+  costframe compare heart.csv --target ill --repeats 5 \\
+    --outsider policy="torch-env/bin/python policy.py"
 """
 
 
@@ -55,7 +57,11 @@ Examples:
 @click.option(
     "--repeats", type=click.IntRange(1), metavar="N",
     help="Compare algorithms on N splits of each table, the same for all: its own first, others by seed. [default: 10 "
-    "if there are several tables]",
+    "if there are several tables, or outsiders]",
+)  # fmt: skip
+@click.option(
+    "--outsider", "outsiders", metavar='NAME="COMMAND"', type=text, multiple=True,
+    help="Compare a program too, which trains and asks for values by lines of JSON; may be repeated.",
 )  # fmt: skip
 @reference_option
 @level_option
@@ -84,10 +90,10 @@ def compare(**options: Any) -> None:
     their charges; those to choose by are estimates for fresh rows. Each finished fit is in DIR at once, with its
     models, which `costframe predict`, `cost` and `inspect` take; tables and pictures come as soon as there are models.
 
-    With several DATA, or --repeats, it fits each algorithm on the same splits of the rows, and compares the models that
-    each chooses by its own estimates within shares of the cost of all features, on test rows: a picture for each table,
-    differences with errors paired by split, ranks, as report.html, CSV, JSON lines and LaTeX. Each DATA may be a folder
-    with a table and its prices, costs.toml. `costframe board` merges such lines of anybody.
+    With several DATA, --repeats or --outsider, it fits each algorithm on the same splits of the rows, and compares the
+    models that each chooses by its own estimates within shares of the cost of all features, on test rows: a picture for
+    each table, differences with errors paired by split, ranks, as report.html, CSV, JSON lines and LaTeX. Each DATA may
+    be a folder with a table and its prices, costs.toml. `costframe board` merges such lines of anybody.
 
     With --promise, the command also writes promised.model: the cheapest model, or cascade of two, that is certified on
     the test rows to keep all promises. If there is none, it says the best that can be promised, and ends with status 2.
