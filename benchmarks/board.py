@@ -12,8 +12,8 @@ Public tables are those of harness/public_files.py: the user downloads them into
 were there. `NAME:records` is a table whose missing tests were not made, so that each side is scored on completed
 records (docs/records.md).
 
-Sides are names of algorithms, and LightGBM's and CatBoost's penalties, STreeD's optimal trees, DIME and AACO. DIME
-needs PyTorch, in this environment or in that of the Python that COSTFRAME_TORCH names.
+Sides are names of algorithms, and LightGBM's and CatBoost's penalties, STreeD's optimal trees, DIME, GDFS and
+AACO. DIME and GDFS need PyTorch, in this environment or in that of the Python that COSTFRAME_TORCH names.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from costframe.comparison.lines import RESULTS
 from costframe.datasets import Dataset
 from costframe.study.failures import UnfinishedError
 from harness.aaco import AACO
-from harness.dime import dime
 from harness.families import FAMILIES, draw_classes
 from harness.optimal_trees import OptimalTrees
 from harness.penalties import CatBoostPenalties, LightGBMPenalties
 from harness.public_files import TABLES, load_public
 from harness.tables import SCORES, STORED, fewer_rows, load, require_shared
+from harness.torch_outsiders import dime, gdfs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +50,7 @@ FIELD: dict[str, Callable[[], Outsider]] = {
     "CatBoost": CatBoostPenalties,
     "STreeD": OptimalTrees,
     "DIME": dime,
+    "GDFS": gdfs,
     "AACO": AACO,
 }
 RECORDS = ":records"

@@ -13,7 +13,7 @@ machine; and the mean difference to LightGBM, split by split, in points (hundred
 
 With --save, an interrupted run continues: it does not measure again the points in the file. The report shows a side on
 its measured splits. --stored measures nothing and shows the contents of the file. GDFS needs
-PyTorch and is skipped with a message where there is none.
+PyTorch, that of the Python which COSTFRAME_TORCH names, and is skipped with a message where there is none.
 """
 
 from __future__ import annotations

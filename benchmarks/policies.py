@@ -3,11 +3,10 @@
     python benchmarks/policies.py [cube-nm nhanes1 ...] [--splits 3] [--sides planner GDFS ...]
 
 On the tables cube*, each class shows in other features; on cube-nm*, a context that costs one action says in which.
-GDFS and DIME are learned policies and need PyTorch, DIME that of the Python which COSTFRAME_TORCH names; AACO asks the
+GDFS and DIME are learned policies and need PyTorch, that of the Python which COSTFRAME_TORCH names; AACO asks the
 nearest neighbours of a row; "knapsack" buys the same features for all rows, as CoAI does; see harness/sides.py. Each
 side's model of best score on valid within a budget on the mean cost there is shown by its score on test, with the
-standard error over splits: a table's own, then drawn ones. GDFS keeps its budgets on each row, and so do some models of
-DIME.
+standard error over splits: a table's own, then drawn ones. Some models of GDFS and DIME keep a budget on each row.
 """
 
 from __future__ import annotations

@@ -89,18 +89,20 @@ def test_aaco_looks_ahead_and_pays_for_what_tells(harness, monkeypatch):
         outsider.fit(SeenTable.of(table(task="regression"), "r2", 3))
 
 
-@pytest.mark.deep
-def test_dime_keeps_budgets_and_pays_for_what_tells(harness, tmp_path):
+def torch_outsiders(harness, monkeypatch):
+    """Return the module of outsiders in PyTorch, of which this environment, or COSTFRAME_TORCH, has some."""
     python = os.environ.get("COSTFRAME_TORCH", sys.executable)
     found = shutil.which(python) and subprocess.run([python, "-c", "import torch"], capture_output=True, check=False)  # noqa: S603
     if not found or found.returncode:
         pytest.skip("needs torch, in this environment or in that of the Python that COSTFRAME_TORCH names")
-    module, text = harness("dime"), (ROOT / "benchmarks/harness/dime_program.py").read_text()
-    assert "EPOCHS, PATIENCE = 60, 5" in text
-    quick = tmp_path / "quick.py"
-    quick.write_text(text.replace("EPOCHS, PATIENCE = 60, 5", "EPOCHS, PATIENCE = 12, 2"))
-    data, outsider = table(), evolve(module.dime(), command=[python, str(quick)])
-    assert module.dime().command[1].endswith("dime_program.py")
+    monkeypatch.setenv("COSTFRAME_TORCH", python)
+    return harness("torch_outsiders")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["dime", "gdfs"])
+def test_learned_policies_keep_budgets_and_pay_for_what_tells(harness, monkeypatch, name):
+    data, outsider = table(), getattr(torch_outsiders(harness, monkeypatch), name)(epochs=12)
     models = outsider.fit(SeenTable.of(data, "accuracy", 3))
     assert len(models) == 28
     by_threshold, by_budget = figures(data, models[0:16:5]), figures(data, models[16::4])
@@ -110,5 +112,14 @@ def test_dime_keeps_budgets_and_pays_for_what_tells(harness, tmp_path):
     assert max(right for right, *_ in by_threshold) > 0.8
     for share, (*_, report) in zip([0.65 ** (4 * k) for k in range(3)], by_budget, strict=True):
         assert report.per_row.max() <= 8 * share + 1e-4
-    with pytest.raises(OutsiderError, match="fit: it refuses: DIME is for classes, not for a regressor"):
+    with pytest.raises(OutsiderError, match=f"fit: it refuses: {outsider.name} is for classes, not for a regressor"):
         outsider.fit(SeenTable.of(table(task="regression"), "r2", 3))
+
+
+@pytest.mark.deep
+def test_gdfs_buys_as_many_features_as_a_benchmark_asks_for(harness, monkeypatch):
+    data, counts = table(300), (0, 1, 3, 4, 5)
+    data = evolve(data, costs=cf.CostModel.uniform(data.feature_names))
+    models = torch_outsiders(harness, monkeypatch).gdfs(budgets=counts, epochs=1).fit(SeenTable.of(data, "accuracy", 3))
+    found = [set(report.per_row) for *_, report in figures(data, models)]
+    assert found == [{float(count)} for count in counts]

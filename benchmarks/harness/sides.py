@@ -1,13 +1,12 @@
 """Needs ../shared: costframe's algorithms and the peers beside them, each as points of cost and score on one table.
 
 LightGBM's side has 42 fits: plain, and ten strengths of its lazy and coupled penalties, at two sizes of trees; it is
-../shared/bench/peers.py. CatBoost has as many; GDFS is one network, see gdfs_points.py; aaco.py and dime_program.py
-describe AACO and DIME. The prototype is ../shared/bench/planner_prototype.py. "CEGB's path" has all points of one path,
-by their scores on valid alone; "no look-ahead" is the same without looking ahead for resources. "knapsack" buys the
-same features for all rows: those whose mean absolute contributions to the scores of a model on all features (SHAP
-values) have the greatest sum within a budget, resources paid once, found as a linear program in whole numbers; boosted
-trees and a linear model are trained on
-them. So does CoAI (G. Erion et al., Nature Biomedical Engineering 6, 2022).
+../shared/bench/peers.py. CatBoost has as many; aaco.py, dime_program.py and gdfs_program.py describe AACO, DIME and
+GDFS. The prototype is ../shared/bench/planner_prototype.py. "CEGB's path" has all points of one path, by their scores
+on valid alone; "no look-ahead" is the same without looking ahead for resources. "knapsack" buys the same features for
+all rows: those whose mean absolute contributions to the scores of a model on all features (SHAP values) have the
+greatest sum within a budget, resources paid once, found as a linear program in whole numbers; boosted trees and a
+linear model are trained on them. So does CoAI (G. Erion et al., Nature Biomedical Engineering 6, 2022).
 
 CatBoost has feature penalties, for each object and at the first use, and its points are costed exactly row by row on
 the path. Its trees are symmetric (the default) or grown leaf by leaf. In a symmetric tree all splits of a level are the
@@ -47,10 +46,9 @@ from costframe.study.progress import silent
 from costframe.study.settings import StudyPlan
 from costframe.study.study import Study
 from harness.aaco import AACO
-from harness.dime import dime
-from harness.gdfs_points import gdfs_points
 from harness.points import measure
 from harness.tables import SCORES, SHARED, fitting_rows, load, load_table, shared_module
+from harness.torch_outsiders import dime, gdfs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,7 +199,7 @@ def outsider_points(outsider: Outsider, name: str, split: int) -> list[Point]:
 PEERS: dict[str, Callable[[str, int], list[Point]]] = {
     "LightGBM": lightgbm_points,
     "CatBoost": lambda name, split: catboost_points(load_table(name, split)),
-    "GDFS": lambda name, split: gdfs_points(load_table(name, split)),
+    "GDFS": lambda name, split: outsider_points(gdfs(), name, split),
     "prototype": prototype_points,
     "knapsack": knapsack_points,
     "CEGB's path": path_points,
