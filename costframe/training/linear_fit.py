@@ -13,7 +13,7 @@ from costframe.training.blas import minimize_smooth
 from costframe.training.data import Rows
 from costframe.training.group_norms import GroupNorms
 from costframe.training.losses import PointwiseLoss, log_loss_slopes, log_losses
-from costframe.training.penalized import PenalizedObjective
+from costframe.training.penalized import TIGHT, Effort, PenalizedObjective
 
 _RIDGE = 1e-6  # on weights of standardized columns and on intercepts, to keep them finite
 _REFIT = 1e-3  # ridge that takes the place of the penalty
@@ -21,6 +21,7 @@ _FEW_ROUNDS = 15  # of `refine`, so that rounding has no effect
 _STEPS = 100  # of `fit_near`
 _ENOUGH = 1e-12  # of the loss
 _LEAST_RIDGE = 1e-12
+_ROUGH = Effort(100, 1000, 1e-3, 1e-6)
 _ALIKE = 1e-12  # standard deviation, relative to the largest value, of a column that counts as constant
 
 
@@ -82,7 +83,14 @@ class _CrossEntropy(PenalizedObjective):
 
 
 def fit_logistic(
-    H: F8, y: I8, n_classes: int, weight: F8, groups: PricedGroups | None = None, *, ridge: float = _REFIT
+    H: F8,
+    y: I8,
+    n_classes: int,
+    weight: F8,
+    groups: PricedGroups | None = None,
+    *,
+    ridge: float = _REFIT,
+    near: F8 | None = None,
 ) -> F8:
     """Fit logistic regression with the penalty sum_G price_G * norm of the weights of G, or a ridge in its place.
 
@@ -100,6 +108,8 @@ def fit_logistic(
         Of the C columns, with prices in units of loss; for single columns this is l1 with weights. By default none.
     ridge : float
         Without groups: half of it times the squared weights of standardized columns is added to the mean loss.
+    near : float64 (K, C + 1), optional
+        Weights to begin at, for a rough fit: it ends where a step promises less than 1e-6 of the loss.
 
     Returns
     -------
@@ -114,17 +124,18 @@ def fit_logistic(
     else:
         norms = GroupNorms.of_groups(groups, columns.chosen, columns.spread)
     objective = _CrossEntropy(few, y, weight, norms, ridge if groups is None else _RIDGE)
-    begin = np.zeros((1 if n_classes == 2 else n_classes, few.shape[1] + 1))
-    return columns.raw(objective.minimize(begin), H.shape[1])
+    begin = np.zeros((1 if n_classes == 2 else n_classes, few.shape[1] + 1)) if near is None else columns.weights(near)
+    return columns.raw(objective.minimize(begin, TIGHT if near is None else _ROUGH), H.shape[1])
 
 
-def fit_linear(H: F8, rows: Rows, n_classes: int, ridge: float) -> F8:
+def fit_linear(H: F8, rows: Rows, n_classes: int, ridge: float, *, near: F8 | None = None) -> F8:
     """Fit linear regression, or logistic regression of classes, with a ridge: float64 (K, C + 1), intercepts last.
 
-    Half of the ridge times the squared weights of standardized columns is added to the mean loss.
+    Half of the ridge times the squared weights of standardized columns is added to the mean loss. Classes may begin
+    `near` given weights, as those of another ridge; then they end where a step promises less than 1e-6 of the loss.
     """
     if n_classes:
-        return fit_logistic(H, rows.y, n_classes, rows.weight, ridge=ridge)
+        return fit_logistic(H, rows.y, n_classes, rows.weight, ridge=ridge, near=near)
     weight = rows.weight / rows.total_weight
     columns = Standardized.of(H, weight)
     few, mean = columns.columns(H), float(sum_over_rows(rows.y[:, np.newaxis], weight)[0])

@@ -38,7 +38,7 @@ class Effort:
     enough: float = 1e-11
 
 
-_TIGHT = Effort(100, 1000, 1e-5)  # the usual one
+TIGHT = Effort(100, 1000, 1e-5)  # the usual one
 
 
 class PenalizedObjective(ABC):
@@ -80,7 +80,7 @@ class PenalizedObjective(ABC):
         """Return the norms and ridges of weights."""
         return self.norms.value(weights[:, :-1]) + float((np.square(weights) @ self.ridges).sum()) / 2
 
-    def minimize(self, weights: F8, effort: Effort = _TIGHT) -> F8:
+    def minimize(self, weights: F8, effort: Effort = TIGHT) -> F8:
         """Minimize over the weights, float64 (M, C + 1), from given ones; the result is never worse than these."""
         design = np.column_stack([self.columns, np.ones(len(self.columns))])
         scores = self.scores_of(self.columns, weights)

@@ -59,7 +59,7 @@ class _Table:
 
     def fit(self, used: B1) -> tuple[StageTree, float]:
         """Return the model on some columns, bool (C,), with the ridge of least loss on folds, and that mean loss."""
-        losses = [self._loss_on_folds(used, ridge) for ridge in RIDGES]
+        losses = self._losses_on_folds(used)
         least = int(np.argmin(coarse(np.array(losses))))
         coefficients = fit_linear(self.H[:, used], self.data.train, self.data.n_classes, RIDGES[least])
         weights = np.zeros((len(coefficients), self.H.shape[1] + 1))
@@ -71,14 +71,17 @@ class _Table:
         report = ExpectedCost(self.data.costs.without_errors()).evaluate(model, self.data.train.X[:1], made=True)
         return float(report.mean + report.fixed / self.data.train.total_weight)
 
-    def _loss_on_folds(self, used: B1, ridge: float) -> float:
-        H, losses = self.few_columns[:, used], np.empty(len(self.few))
+    def _losses_on_folds(self, used: B1) -> list[float]:
+        """Return the mean loss on folds with each ridge; each fit begins at that of the ridge before."""
+        H, losses = self.few_columns[:, used], np.empty((len(RIDGES), len(self.few)))
         for number in np.unique(self.fold):
             out = self.fold == number
             rest = ~out if not out.all() else out  # equal rows are in one fold, perhaps all rows
-            weights = fit_linear(H[rest], self.few.take(rest), self.data.n_classes, ridge)
-            losses[out] = linear_losses(weights, H[out], self.few.take(out), self.data.n_classes)
-        return self.few.mean(losses)
+            train, held, weights = self.few.take(rest), self.few.take(out), None
+            for ridge, loss in zip(RIDGES, losses, strict=True):
+                weights = fit_linear(H[rest], train, self.data.n_classes, ridge, near=weights)
+                loss[out] = linear_losses(weights, H[out], held, self.data.n_classes)
+        return [self.few.mean(loss) for loss in losses]
 
     def _model(self, weights: F8) -> StageTree:
         learners = np.flatnonzero(weights[:, :-1].any(axis=0))

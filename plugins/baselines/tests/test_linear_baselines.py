@@ -59,9 +59,9 @@ def test_its_ridge_regression_is_that_of_scikit_learn(monkeypatch, ridge):
 def test_folds_choose_a_strong_ridge_for_noise_and_a_weak_one_for_clear_rows(monkeypatch):
     chosen = []
 
-    def fit(H, rows, n_classes, ridge):
+    def fit(H, rows, n_classes, ridge, **options):
         chosen.append(ridge)
-        return fit_linear(H, rows, n_classes, ridge)
+        return fit_linear(H, rows, n_classes, ridge, **options)
 
     monkeypatch.setattr(module, "fit_linear", fit)
     LinearClassifier(COSTS, 0.0).fit(X, np.random.default_rng(3).permutation(Y))
