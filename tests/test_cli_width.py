@@ -33,7 +33,7 @@ def test_help_fits_and_its_examples_can_be_read(run):
     first, _, others = run("--help").stdout.partition("Other commands:")
     named = [line.split()[0] for line in first.partition("use first:\n")[2].splitlines() if line]
     assert named == ["compare", "costs", "predict", "cost", "inspect"]
-    assert others.split("\n")[1].startswith("  fit, page, promise, pilot, serve, audit, algorithms, datasets")
+    assert others.split("\n")[1].startswith("  fit, page, promise, pilot, serve, board, audit, algorithms, datasets")
     epilogs = [costframe.epilog, *(command.epilog for command in commands.values())]
     examples = re.findall(r"^  costframe (.*)$", "\n".join(filter(None, epilogs)).replace("\\\n", " "), re.MULTILINE)
     assert len(examples) > 25

@@ -10,7 +10,6 @@ from costframe.cli.group import CostframeGroup, Entry
 
 COMMANDS = {
     "compare": Entry("costframe.cli.commands.compare", "Compare algorithms by score and cost: the main command."),
-    "board": Entry("costframe.cli.commands.board", "Merge results of comparisons, from anybody, into one page."),
     "costs": Entry("costframe.cli.commands.costs", "Write a file of prices to fill in."),
     "predict": Entry("costframe.cli.commands.predict", "Predict rows, each with its exact cost."),
     "cost": Entry("costframe.cli.commands.cost", "Report the exact cost of predictions."),
@@ -22,6 +21,7 @@ COMMANDS = {
     ),
     "pilot": Entry("costframe.cli.commands.pilot", "List rows to test by chance, where nobody knows what tests show."),
     "serve": Entry("costframe.cli.commands.serve", "Serve a model: what to ask next, as JSON, a page, or tools."),
+    "board": Entry("costframe.cli.commands.board", "Merge results of comparisons, from anybody, into one page."),
     "audit": Entry("costframe.cli.commands.audit", "Prove that what was paid is what the model says."),
     "algorithms": Entry("costframe.cli.commands.listings", "List the installed algorithms."),
     "datasets": Entry("costframe.cli.commands.listings", "List the named data sets."),
