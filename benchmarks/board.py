@@ -38,6 +38,7 @@ from harness.penalties import CatBoostPenalties, LightGBMPenalties
 from harness.public_files import TABLES, load_public
 from harness.tables import SCORES, STORED, fewer_rows, load, require_shared
 from harness.torch_outsiders import dime, gdfs
+from harness.torch_outsiders import dime, gdfs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +50,7 @@ FIELD: dict[str, Callable[[], Outsider]] = {
     "LightGBM": LightGBMPenalties,
     "CatBoost": CatBoostPenalties,
     "STreeD": OptimalTrees,
+    "GDFS": gdfs,
     "DIME": dime,
     "GDFS": gdfs,
     "AACO": AACO,
