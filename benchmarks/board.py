@@ -38,7 +38,6 @@ from harness.penalties import CatBoostPenalties, LightGBMPenalties
 from harness.public_files import TABLES, load_public
 from harness.tables import SCORES, STORED, fewer_rows, load, require_shared
 from harness.torch_outsiders import dime, gdfs
-from harness.torch_outsiders import dime, gdfs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +49,6 @@ FIELD: dict[str, Callable[[], Outsider]] = {
     "LightGBM": LightGBMPenalties,
     "CatBoost": CatBoostPenalties,
     "STreeD": OptimalTrees,
-    "GDFS": gdfs,
     "DIME": dime,
     "GDFS": gdfs,
     "AACO": AACO,
@@ -101,10 +99,10 @@ def _options() -> argparse.Namespace:
     known = [*SCORES, *FAMILIES, *TABLES, *(f"{name}{RECORDS}" for name in TABLES)]
     parser.add_argument("output", type=Path)
     parser.add_argument("tables", nargs="*", help=f"by default {' '.join(STORED)} and the public ones")
-    parser.add_argument("--sides", nargs="+", default=[*OURS, *FIELD], help="by default %(default)s")
+    parser.add_argument("--sides", nargs="+", default=[*OURS, *FIELD], help=f"by default {' '.join([*OURS, *FIELD])}")
     parser.add_argument("--public", type=Path, help="folder with files of public tables")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=5_000, help="most training rows, and a quarter of the most others")
+    parser.add_argument("--rows", type=int, default=5_000, help="most training rows; four times as many of the others")
     parser.add_argument("--reference", default="LightGBM")
     parser.add_argument("--time-limit", type=float, default=float("inf"), help="seconds")
     asked = parser.parse_args()
