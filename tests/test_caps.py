@@ -9,6 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 
 import costframe as cf
+from costframe.core.cap_fits.choices import _surely_least
 from costframe.core.cap_fits.partial_scores import PartialScores
 from costframe.core.caps import walk_under_limits
 from costframe.core.prices.limits import Limits
@@ -63,7 +64,7 @@ def test_a_cap_buys_the_best_set_that_it_pays_for(case, cap):
     affordable = np.array([price_of(wares, units) <= cap for units in every])
     assert lost[(every == first).all(axis=1)][0] == lost[affordable].min()  # so a larger cap is never worse
     assert sorted(ranks[~first].tolist()) == list(range(1, 1 + np.count_nonzero(~first)))
-    loose = rank_features(losses, wares, np.array([0.0, 1.0]), np.array([1.0, np.inf]))
+    loose = rank_features(losses, wares, np.array([0.0, 0.5]), np.array([1.0, np.inf]))
     assert loose.of(0.4 * wares.price).tolist() == table.of(0.4 * wares.price).tolist()
     assert not loose.of(0.6 * wares.price).any()  # the order of learners chooses
 
@@ -131,6 +132,28 @@ def test_the_bureau_and_three_cheap_services_fit_a_cap_of_40(six):
     assert scores[40.0] >= 0.84
     assert scores[40.0] > scores[15.0] + 0.01
     assert list(scores.values()) == sorted(scores.values())
+
+
+def test_from_the_price_of_a_better_set_on_rows_buy_it():
+    """What a cap just below that price buys best decides nothing: there, the order of the trees may lose less."""
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = draw(4000, 10)
+    fitted = lightgbm.LGBMClassifier(verbose=-1, n_jobs=1, random_state=0, deterministic=True).fit(X, y)
+    model = cf.adopt(fitted, NAMES).with_costs(COSTS).with_fallbacks(X)
+    test, labels = draw(4000, 11)
+    shares = model.fallbacks.cap_shares * sum(SERVICES.values())
+    for cap, price in ((39.5, 39.5), (40.0, 39.5), (42.4, 39.5), (42.5, 42.5), (43.0, 42.5)):
+        assert np.abs(shares - price).min() < 1e-9
+        assert model.cost(test, max_cost=cap).mean == price
+    assert roc_auc_score(labels, model.predict(test, max_cost=40.0)) >= 0.84
+
+
+def test_another_way_to_choose_must_lose_surely_less():
+    losses, weight = np.arange(8.0), np.ones(8)
+    assert _surely_least([(losses, weight), (losses - 0.1, weight), (losses - 0.2, weight)]) == 2
+    noisy = losses - 0.2 + np.tile([3.0, -3.0], 4)
+    assert _surely_least([(losses, weight), (noisy, weight), (losses + 1.0, weight)]) == 0
+    assert _surely_least([(losses, weight), (losses - 0.1, 0.0 * weight)]) == 0  # rows without a finite answer
 
 
 def test_money_that_the_best_set_leaves_buys_more(six):

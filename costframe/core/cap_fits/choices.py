@@ -27,6 +27,7 @@ ALL_SETS = 6  # units of which all sets are tried
 MOST_DRAWN = 160  # sets
 PAIRED = 8  # units whose pairs have losses of their own
 REFINED, CAPS = 2, 10  # rounds of further sets, and caps of each
+STEPS = 16  # caps from which a better set is within
 FACTORS = (1.0, 1.5, np.inf)
 EVALUATIONS = 100_000  # of learners, for a set
 FEWEST_ROWS = 200
@@ -62,11 +63,11 @@ class Trial:
         """Return the losses of rows that have only the features of each set, bool (m, U): float64 (m,)."""
         return np.array([self._lost_by_set(each) for each in sets], np.float64)
 
-    def lost_by_cap(self, prices: PriceArrays, cap: float) -> float:
-        """Return the loss of some rows under a cap."""
+    def lost_by_cap(self, prices: PriceArrays, cap: float) -> tuple[F8, F8]:
+        """Return the losses of some rows under a cap, and their weights, zero of rows left out: float64 (n,) each."""
         some = slice(0, max(FEWEST_ROWS, len(self._X) // SLOWER))
         walked = walk_under_limits(self.tree, prices, Limits(cap), self._X[some], by_path=True, n_jobs=1)
-        return self._distance(walked.final, walked.exits)
+        return self._distances(walked.final, walked.exits)
 
     def _lost_by_set(self, there: B1) -> float:
         if self._partial is not None:
@@ -78,10 +79,15 @@ class Trial:
 
     def _distance(self, scores: F8, exits: I8) -> float:
         """Return how far scores of the first rows, float64 (m, K), moved by a line, are from whole answers."""
+        distances, weight = self._distances(scores, exits)
+        return exact_mean(distances, weight) if weight.any() else 0.0
+
+    def _distances(self, scores: F8, exits: I8) -> tuple[F8, F8]:
+        """Return these distances row by row, and the weights of rows, zero of those left out: float64 (m,) each."""
         some = slice(0, len(scores))
         with np.errstate(over="ignore", invalid="ignore"):
             part = self.tree.linked(_move(scores, self._final[some], self._weight[some]), exits)
-        return _distance(self.tree, self._whole[some], part, self._weight[some])
+        return _distances(self.tree, self._whole[some], part, self._weight[some])
 
 
 def _move(scores: F8, final: F8, weight: F8) -> F8:
@@ -120,15 +126,36 @@ def fit_set_losses(trial: Trial, prices: PriceArrays) -> SetLosses:
 
 
 def fit_factors(trial: Trial, prices: PriceArrays, caps: F8) -> tuple[F8, F8]:
-    """Return caps as shares of the price of all features, and the factor of each that loses least; see `Fallbacks`."""
+    """Return caps as shares of the price of all features, and the factor of each that loses least; see `Fallbacks`.
+
+    Caps that just pay for a better set are tried too.
+    """
     fallbacks = trial.tree.fallbacks
     assert fallbacks is not None  # noqa: S101 - the caller made them
-    lost = []
-    for factor in FACTORS:
-        tree = evolve(trial.tree, fallbacks=evolve(fallbacks, cap_factors=[factor]))
-        lost.append([trial.of(tree).lost_by_cap(prices, cap) for cap in caps.tolist()])
-    price = Wares.of(trial.tree.layout.used, prices).price
-    return np.nan_to_num(caps / max(price, np.finfo(np.float64).tiny)), np.array(FACTORS)[np.argmin(lost, axis=0)]
+    wares = Wares.of(trial.tree.layout.used, prices)
+    limits, best = Choice(fallbacks.set_losses, *wares.priced()).best_tried
+    steps = limits[np.append(True, best[1:] != best[:-1])]
+    caps = np.unique(np.concatenate([caps, steps[np.linspace(0, len(steps) - 1, min(len(steps), STEPS)).astype(int)]]))
+    known = (evolve(fallbacks, cap_shares=[0.0], cap_factors=[factor]) for factor in FACTORS)
+    trials = [trial.of(evolve(trial.tree, fallbacks=each)) for each in known]
+    chosen = [_surely_least([each.lost_by_cap(prices, cap) for each in trials]) for cap in caps.tolist()]
+    price = max(wares.price, np.finfo(np.float64).tiny)
+    return np.nan_to_num(caps / price), np.array(FACTORS)[chosen]
+
+
+def _surely_least(lost: Sequence[tuple[F8, F8]]) -> int:
+    """Return the place of the losses, with weights, that are least in the mean; 0 if not surely less than the first."""
+    first, own = lost[0]
+    return int(np.argmax([0.0, *(_sure_gain(first - losses, own * (weight > 0)) for losses, weight in lost[1:])]))
+
+
+def _sure_gain(gain: F8, weight: F8) -> float:
+    """Return the mean of gains, float64 (n,), or zero if it is not above its standard error."""
+    if not weight.any():
+        return 0.0
+    mean = exact_mean(gain, weight)
+    error = np.sqrt(exact_mean((gain - mean) ** 2, weight) / np.count_nonzero(weight))
+    return mean if mean > error else 0.0
 
 
 def _as_units(trial: Trial, wares: Wares) -> B1:
@@ -152,18 +179,17 @@ def _draw_sets(n: int) -> B1:
     return np.vstack([np.ones((1, n), np.bool_), np.zeros((1, n), np.bool_), alone, ~alone, drawn])
 
 
-def _distance(tree: StageModel, whole: F8, part: F8, weight: F8) -> float:
-    """Return the mean divergence of predictions from whole ones, or squared distance if they are no probabilities."""
-    ok = (np.abs(np.hstack([whole, part])) < _LARGEST).all(axis=1)  # False for NaN
-    if not weight[ok].any():
-        return 0.0
-    whole, part, weight = whole[ok], part[ok], weight[ok]
+def _distances(tree: StageModel, whole: F8, part: F8, weight: F8) -> tuple[F8, F8]:
+    """Return divergences of predictions from whole ones, or squared distances if they are no probabilities; weights."""
+    ok = np.asarray((np.abs(np.hstack([whole, part])) < _LARGEST).all(axis=1))  # False for NaN
+    whole, part, weight = (np.where(ok[:, None], each, 0.0) for each in (whole, part, weight[:, None]))
+    weight = weight[:, 0]
     if {*tree.links} not in _PROBABILITIES:
-        return exact_mean(((whole - part) ** 2).sum(axis=1), weight)
+        return ((whole - part) ** 2).sum(axis=1), weight
     if whole.shape[1] == 1:
         whole, part = (np.hstack([each, 1.0 - each]) for each in (whole, part))
     whole, part = (np.clip(each, SMALLEST, 1.0) for each in (whole, part))
-    return exact_mean((whole * np.log(whole / part)).sum(axis=1), weight)
+    return (whole * np.log(whole / part)).sum(axis=1), weight
 
 
 def _regress(losses: F8, tried: B1, units: B1) -> AbsenceLosses:

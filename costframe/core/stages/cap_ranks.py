@@ -101,6 +101,14 @@ class Choice:
             lost = self._loss(self._nothing.found + units @ self._counts)
         return units, self._price_sets(units)[1], lost
 
+    @cached_property
+    def best_tried(self) -> tuple[F8, I8]:
+        """Prices of tried sets, ascending, (m,), and the best set up to each: its number, (m,)."""
+        _, price, lost = self.tried
+        order = np.lexsort((lost, price))
+        best = order[np.maximum.accumulate(np.where(_falls(lost[order]), np.arange(len(order)), 0))]
+        return price[order], best
+
     def filled(self, cap: float) -> _Chosen:
         """Return the best set that was tried and that a row can pay for, and more where that leaves money."""
         units, price, lost = self.tried
@@ -232,17 +240,16 @@ class CapRanks:
 def rank_features(losses: SetLosses, wares: Wares, shares: F8, factors: F8) -> CapRanks:
     """Rank the features of a model, by expected losses.
 
-    The best set costs at most a cap times a factor: that of the nearest of the shares, (C,) ascending, of the price of
-    all features. Where it is infinite, the order of learners is to choose, and all ranks are 0.
+    The best set costs at most a cap times a factor: that of the largest share, (C,) ascending, of the price of all
+    features that is within the cap, else of the first. Where it is infinite, the order of learners is to choose, and
+    all ranks are 0.
     """
     wares, base = wares.priced()
     choice = Choice(losses, wares, base)
-    units, price, lost = choice.tried
-    order = np.lexsort((lost, price))
-    best = order[np.maximum.accumulate(np.where(_falls(lost[order]), np.arange(len(order)), 0))]
-    limits = price[order]
+    units = choice.tried[0]
+    limits, best = choice.best_tried
     with np.errstate(invalid="ignore", over="ignore"):
-        starts = np.nan_to_num(0.5 * (shares[1:] + shares[:-1]) * wares.price)
+        starts = np.nan_to_num(shares[1:] * wares.price) / _ROUNDED
     finite = np.unique(factors[np.isfinite(factors)])
     caps = np.unique(np.concatenate([[0.0], starts, *(limits / factor for factor in finite)]))
     caps, known, ranks = caps[np.isfinite(caps)], dict[int, U8](), list[U8]()

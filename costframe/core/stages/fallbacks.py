@@ -43,8 +43,8 @@ class Fallbacks:
     low: F8 = field(converter=frozen_floats)
     high: F8 = field(converter=frozen_floats)
     # Under a cap, a row first buys of the set of features of least expected loss that costs at most the cap times a
-    # factor, as paths leave some out; see `rank_features`. Factors, (C,), are by the nearest share, (C,) ascending, of
-    # the price of all features; an infinite one leaves the choice to the order of the learners.
+    # factor, as paths leave some out; see `rank_features`. Factors, (C,), are for caps from shares, (C,) ascending, of
+    # the price of all features on; an infinite one leaves the choice to the order of the learners.
     set_losses: SetLosses  # of the U features that the stages use
     cap_shares: F8 = field(converter=frozen_floats)
     cap_factors: F8 = field(converter=frozen_floats)
