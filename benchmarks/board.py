@@ -7,10 +7,10 @@ Each table has a folder in OUTPUT with its lines of results, from which an inter
 have all ended costs nothing. OUTPUT itself gets the page, tables and pictures of all lines, as `costframe board` makes
 them, and `tables.txt`: which tables there were, and what the marks of missing values alone score on them.
 
-Stored tables need ../shared; "drawn" are borrowers, and family names of harness/families.py are drawn tables, too.
-Public tables are those of harness/public_files.py: the user downloads them into FOLDER, and `tables.txt` says which
-were there. `NAME:records` is a table whose missing tests were not made, so that each side is scored on completed
-records (docs/records.md).
+Stored tables need ../shared; those of optimal trees have names such as streed-pima-high, and are compared by bills.
+"drawn" are borrowers, and family names of harness/families.py are drawn tables, too. Public tables are those of
+harness/public_files.py: the user downloads them into FOLDER, and `tables.txt` says which were there. `NAME:records` is
+a table whose missing tests were not made, so that each side is scored on completed records (docs/records.md).
 
 Sides are names of algorithms, and LightGBM's and CatBoost's penalties, STreeD's optimal trees, DIME, GDFS and
 AACO. DIME and GDFS need PyTorch, in this environment or in that of the Python that COSTFRAME_TORCH names.
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from attrs import evolve
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
@@ -36,7 +37,7 @@ from harness.families import FAMILIES, draw_classes
 from harness.optimal_trees import OptimalTrees
 from harness.penalties import CatBoostPenalties, LightGBMPenalties
 from harness.public_files import TABLES, load_public
-from harness.tables import SCORES, STORED, fewer_rows, load, require_shared
+from harness.tables import SCORES, SHARED, STORED, fewer_rows, load, require_shared
 from harness.torch_outsiders import dime, gdfs
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ FIELD: dict[str, Callable[[], Outsider]] = {
     "AACO": AACO,
 }
 RECORDS = ":records"
+BILLED = [
+    f"streed-{name}-{level}" for name in ("heart", "hepatitis", "pima", "breast") for level in ("low", "middle", "high")
+]
 GAPS = 0.02  # share of missing cells from which their marks are looked at
 
 
@@ -96,7 +100,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    known = [*SCORES, *FAMILIES, *TABLES, *(f"{name}{RECORDS}" for name in TABLES)]
+    known = [*SCORES, *BILLED, *FAMILIES, *TABLES, *(f"{name}{RECORDS}" for name in TABLES)]
     parser.add_argument("output", type=Path)
     parser.add_argument("tables", nargs="*", help=f"by default {' '.join(STORED)} and the public ones")
     parser.add_argument("--sides", nargs="+", default=[*OURS, *FIELD], help=f"by default {' '.join([*OURS, *FIELD])}")
@@ -118,6 +122,8 @@ def open_table(name: str, public: Path | None, most_rows: int) -> tuple[Dataset,
     plain, records = name.removesuffix(RECORDS), name.endswith(RECORDS)
     if plain in TABLES:
         data, score = load_public(plain, str(public or "")), TABLES[plain].score
+    elif plain in BILLED:
+        data, score = load_billed(plain), None
     elif plain in FAMILIES:
         X, chances = FAMILIES[plain].sample(FAMILIES[plain].rows, rng := np.random.default_rng([0, 53]))
         costs = FAMILIES[plain].costs(errors=False)
@@ -129,6 +135,15 @@ def open_table(name: str, public: Path | None, most_rows: int) -> tuple[Dataset,
         data, score = load(plain, 0), SCORES[plain]
     data = fewer_rows(data, most_rows) if len(data.X) > most_rows else data
     return (data.with_costs(data.costs.as_records()) if records else data), score
+
+
+def load_billed(name: str) -> Dataset:
+    """Return a stored table of ../shared with prices of errors at one level, compared by bills."""
+    require_shared()
+    table, _, level = name.rpartition("-")
+    folder = SHARED / "data" / table
+    data = cf.datasets.read_table(folder / "data.parquet", target="label", costs=folder / f"costs-{level}.toml")
+    return evolve(data, name=name)
 
 
 def tell_marks(data: Dataset) -> str:
