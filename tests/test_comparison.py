@@ -28,7 +28,8 @@ SIDES = ["linear", "stumps"]
 
 
 def figures_of(comparison):
-    return sorted(to_line(record.figures()) for record in comparison.records)
+    timeless = [evolve(record, seconds=0.0, processor_seconds=0.0) for record in comparison.records]
+    return sorted(map(to_line, timeless))
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +107,39 @@ def test_a_side_that_fails_on_one_table_does_not_lose_others_and_is_told():
     assert found.ranks.left_out == ("failing",)
     with pytest.raises(ParameterError, match=r"failing on one: .*it cannot"):
         cf.Comparison.run(table(), [Failing("one")], repeats=1, cv=0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (float("nan"), "expected finite numbers, the model answers 30 times nan"),
+        (1.7, "expected probabilities from 0 to 1, the model answers 1.7"),
+        (None, "outsider 'odd' failed: SystemExit: 3"),
+    ],
+)
+def test_an_outsider_that_exits_or_answers_no_probabilities_fails_alone(answer, text):
+    class Odd(Threshold):
+        def fit(self, seen):
+            if answer is None:
+                sys.exit(3)
+
+            def steps():
+                yield ["a"]
+                return answer
+
+            return [cf.SteppedPredictor(seen.feature_names, steps)]
+
+    found = cf.Comparison.run(table(), [Odd("a", "odd"), "linear"], repeats=1, n_jobs=1, **QUICK)
+    assert found.sides == ("linear",)
+    assert text in found.failures[0].error
+
+
+def test_two_outsiders_of_one_name_are_refused_and_one_given_twice_counts_once():
+    first, other = Threshold("a"), Threshold("c")
+    other.settings = first.settings
+    with pytest.raises(ParameterError, match="two sides are called 'threshold'"):
+        cf.Comparison.run(table(), [first, other], repeats=1, cv=0)
+    assert len(cf.Comparison.run(table(), [first, first], repeats=1, cv=0)) == 1
 
 
 def test_estimators_are_sides_with_their_parameters():
@@ -316,8 +350,34 @@ def test_damaged_lines_are_named_and_a_cut_one_is_said(tmp_path):
     path.write_text(json.dumps(json.loads(whole[0]) | {"format": 99}))
     with pytest.raises(ParameterError, match="line 1: format: expected 1, got 99"):
         cf.Comparison.load(path)
+    path.write_text("\n".join([*whole, whole[0].replace('"seconds": 1.0', '"seconds": NaN')]) + "\n")
+    with pytest.raises(ParameterError, match="line 4: is no record: expected JSON without NaN"):
+        cf.Comparison.load(path)  # it has its end, so it was not cut off
     path.write_text("")
     with pytest.raises(ParameterError, match="expected lines of results"):
+        cf.Comparison.load(path)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "text"),
+    [
+        (("split", "train"), 0, "train: expected a number > 0, got 0"),
+        (("prices", "full_cost"), 0.0, "full_cost: expected a number > 0, got 0.0"),
+        (("table", "name"), " ", "name: expected a name, got ' '"),
+        (("table", "name"), "\ud800", "table, name: expected a text without lone surrogates"),
+        (("models", 0, "cost"), -1.0, "cost: expected a number >= 0, got -1.0"),
+        (("models", 0, "test_cost"), -1.0, "test_cost: expected a number >= 0, got -1.0"),
+    ],
+)
+def test_lines_with_impossible_figures_are_refused(tmp_path, place, value, text):
+    *parents, last = place
+    path, line = tmp_path / "lines.jsonl", json.loads(to_line(cases.record()))
+    part = line
+    for key in parents:
+        part = part[key]
+    part[last] = value
+    path.write_text(json.dumps(line))
+    with pytest.raises(ParameterError, match=f"line 1.*{text}"):
         cf.Comparison.load(path)
 
 
@@ -382,8 +442,21 @@ def test_equal_lines_count_once_and_different_figures_of_one_fit_are_said():
         found = cf.Comparison(order)
         assert "one, repeat 0, ours: 2 lines have different figures of the same fit; one of them is kept" in found.notes
         assert found.standings[0].values("ours")[:, -1].tolist() == [0.8, 0.8, 0.8]
+    elsewhere = [evolve(r, versions=r.versions | {"python": "3.99"}) for r in ours]
+    assert cf.Comparison([*ours, *elsewhere]).notes == ()
     failed = evolve(ours[0], models=(), error="no")
     assert cf.Comparison([failed, *ours]).failures == ()
+
+
+def test_a_split_counts_once_where_it_is_another_repeat_of_another_seed():
+    ours = [cases.record(repeat=r) for r in range(2)]
+    theirs = [cases.record(repeat=r, side="theirs", test=(0.5, 0.6 + r / 10)) for r in range(2)]
+    theirs[1] = evolve(theirs[1], split=evolve(theirs[1].split, repeat=6))
+    for order in itertools.permutations([*ours, *theirs]):
+        (standing,) = cf.Comparison(order).standings
+        assert standing.splits == ("s-one-0", "s-one-1")
+        assert standing.values("theirs")[:, -1].tolist() == [0.6, 0.7]
+        assert standing.difference("theirs", "ours").n_splits == 2
 
 
 def test_a_table_too_small_for_its_groups_is_refused_by_name():

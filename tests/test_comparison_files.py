@@ -53,6 +53,11 @@ def test_latex_escapes_every_sign_once():
     ).replace("\\{", "").replace("\\}", "")
 
 
+def test_latex_has_no_name_as_an_option_of_the_row_before():
+    text = to_latex([Sheet("x", "c", ("side",), (("[2pt]",), ("*a",), ('"b"',)))])
+    assert "\\midrule\n{[}2pt] \\\\\n{*}a \\\\\n\\symbol{34}b\\symbol{34} \\\\" in text
+
+
 def test_latex_has_a_row_a_side_and_bold_best_cells():
     sheet = Sheet("x", "50 % of it", ("side", "5 %"), (("a_b", "-0.5 ± 0.1"), ("c", "1,234 ± 2")), frozenset({(1, 1)}))
     text = to_latex([sheet])

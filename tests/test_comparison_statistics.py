@@ -46,6 +46,13 @@ def test_one_split_has_no_error_and_equal_sides_do_not_differ():
     assert (equal.mean, equal.error, equal.p) == (0.0, 0.0, 1.0)
 
 
+def test_splits_that_all_agree_leave_no_probability():
+    found = paired_difference([[0.3], [0.3], [0.3]], [[0.2], [0.2], [0.2]], 0.25)
+    assert found.mean == pytest.approx(0.1)
+    assert np.isnan(found.p)
+    assert np.isnan(mean_difference([found, found]).p)
+
+
 def test_overlapping_splits_are_not_taken_for_independent_ones():
     """Two equal sides whose difference is noise of the rows: the plain test finds too many, the corrected one few."""
     rng, plain, corrected = np.random.default_rng(0), [], []
@@ -117,6 +124,11 @@ def test_bills_are_compared_in_percent_of_the_reference():
     found = cf.Comparison([*ours, *theirs, *scores], levels=(0.1, 1.0), reference="theirs")
     np.testing.assert_allclose(found.standing("one").values("ours"), [[8.0, 3.0]] * 2)
     np.testing.assert_allclose(found.difference("ours", "one").mean, [0.0, 25.0, 12.5])
+    free = [cases.record("one", r, "free", (0.0, -1.0), full=0.5, bills=True) for r in range(2)]
+    dear = [cases.record("one", r, "dear", (-8.0, -1.0), full=0.5, bills=True) for r in range(2)]
+    of_nothing = cf.Comparison([*free, *dear], levels=(0.1,), reference="free")
+    assert np.isnan(of_nothing.difference("dear", "one").mean).all()
+    assert (of_nothing.standing("one").difference("free", "free").mean == 0).all()
     over = found.differences()["ours"]
     assert set(over) == {POINTS, PERCENT}
     np.testing.assert_allclose(over[PERCENT].mean, [0.0, 25.0, 12.5])

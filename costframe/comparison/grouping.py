@@ -78,14 +78,13 @@ def _drop_repeats(records: Iterable[Record], notes: list[str]) -> list[Record]:
     kept = []
     for several in _by(records, lambda record: record.key).values():
         made = [record for record in several if record.models] or several
-        different = {to_line(record.figures()): record for record in made}
-        if len(different) > 1 and made[0].models:
-            first = made[0]
+        first, different = min(made, key=to_line), {record.models for record in made}
+        if len(different) > 1:
             notes.append(
                 f"{first.table.name}, repeat {first.split.repeat}, {first.side.name}: {len(different)} lines have "
                 "different figures of the same fit; one of them is kept"
             )
-        kept.append(different[min(different)])
+        kept.append(first)
     return kept
 
 

@@ -15,7 +15,9 @@ _SIGNS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"\symbol{34}",  # \textquotedbl is not in all font encodings
+    "[": "{[}",  # else what is in brackets is an option of the row's end before it
+    "*": "{*}",
     "±": r"$\pm$",
 } | {sign: f"\\{sign}" for sign in "&%$#_{}"}
 _NUMBER = re.compile(r"[+-]?[0-9.,]+(?:e[+-]?[0-9]+)?")

@@ -63,9 +63,9 @@ def read_lines(path: Path, *, repair: bool = False) -> Lines:
             try:
                 records.append(_parse(line, f"{path}, line {number}"))
             except ParameterError as error:
-                if number < len(lines) or not isinstance(error.__cause__, ValueError):
+                if line.endswith(b"\n") or not isinstance(error.__cause__, ValueError):
                     raise
-                break  # the last one, which is no JSON
+                break  # the last one, which is no JSON and has no end
         sound += len(line)
     if repair:
         _repair(path, content, sound)

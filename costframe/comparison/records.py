@@ -6,7 +6,7 @@ import math
 from types import UnionType
 from typing import Any, Self, get_args, get_type_hints
 
-from attrs import asdict, evolve, field, fields, frozen
+from attrs import Attribute, asdict, evolve, field, fields, frozen
 
 from costframe.core.errors import ParameterError, shown
 from costframe.training.error_costs import ERROR_COST
@@ -44,6 +44,8 @@ def _read(value: object, kind: Any, where: str) -> Any:
         if not isinstance(value, list):
             raise ParameterError(f"{where}: expected a list, got {shown(value)}")
         return tuple(_read(item, args[0], f"{where} {number}") for number, item in enumerate(value, 1))
+    if isinstance(value, str) and not _is_utf8(value):
+        raise ParameterError(f"{where}: expected a text without lone surrogates, got {value!a}")
     is_flag = isinstance(value, bool)
     if not isinstance(value, _CHECKS[kind]) or is_flag != (kind is bool) or (kind is float and not _is_finite(value)):
         raise ParameterError(f"{where}: expected {_NOUNS[kind]}, got {shown(value)}")
@@ -60,16 +62,39 @@ def _is_finite(value: Any) -> bool:
         return False
 
 
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _above_zero(_: Any, attribute: Attribute[Any], value: float) -> None:
+    if not value > 0:
+        raise ParameterError(f"{attribute.name}: expected a number > 0, got {value}")
+
+
+def _not_negative(_: Any, attribute: Attribute[Any], value: float) -> None:
+    if value < 0:
+        raise ParameterError(f"{attribute.name}: expected a number >= 0, got {value}")
+
+
+def _not_blank(_: Any, attribute: Attribute[Any], value: str) -> None:
+    if not value.strip():
+        raise ParameterError(f"{attribute.name}: expected a name, got {value!r}")
+
+
 @frozen
 class TableFacts(_OfJson):
     """A table without its prices: name, digest of its content, and size; `classes` is 0 without any."""
 
-    name: str
+    name: str = field(validator=_not_blank)
     digest: str
-    rows: int
-    features: int
+    rows: int = field(validator=_above_zero)
+    features: int = field(validator=_above_zero)
     task: str
-    classes: int
+    classes: int = field(validator=_not_negative)
 
 
 @frozen
@@ -79,9 +104,9 @@ class SplitFacts(_OfJson):
     repeat: int
     seed: int | None
     digest: str
-    train: int
-    valid: int
-    test: int
+    train: int = field(validator=_above_zero)
+    valid: int = field(validator=_above_zero)
+    test: int = field(validator=_above_zero)
 
 
 @frozen
@@ -90,7 +115,7 @@ class PriceFacts(_OfJson):
 
     digest: str
     unit: str
-    full_cost: float
+    full_cost: float = field(validator=_above_zero)
     errors: bool
 
 
@@ -98,7 +123,7 @@ class PriceFacts(_OfJson):
 class SideFacts(_OfJson):
     """A side: name, kind ("algorithm", "estimator" or "outsider"), its distribution, settings, and their digest."""
 
-    name: str
+    name: str = field(validator=_not_blank)
     kind: str
     plugin: str | None
     version: str | None
@@ -131,14 +156,14 @@ class ModelFigures(_OfJson):
     tradeoff: float
     rank: float
     score: float
-    score_error: float
-    cost: float
-    cost_error: float
+    score_error: float = field(validator=_not_negative)
+    cost: float = field(validator=_not_negative)
+    cost_error: float = field(validator=_not_negative)
     test_score: float
-    test_error: float
-    test_cost: float
-    features: int
-    rounds: float
+    test_error: float = field(validator=_not_negative)
+    test_cost: float = field(validator=_not_negative)
+    features: int = field(validator=_not_negative)
+    rounds: float = field(validator=_not_negative)
 
     @property
     def test_bill(self) -> float:
@@ -222,10 +247,6 @@ class Record(_OfJson):
         """Return it with the models of a fit, or its error, and the times that it took."""
         times = round(seconds, 3), round(processor_seconds, 3)
         return evolve(self, models=models, error=error, seconds=times[0], processor_seconds=times[1])
-
-    def figures(self) -> Self:
-        """Return it without what differs from run to run: times."""
-        return evolve(self, seconds=0.0, processor_seconds=0.0)
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values of all fields."""

@@ -81,6 +81,10 @@ class Side(ABC):
         """What tells sides of one name apart, in hexadecimal letters."""
         return digest((self.kind, self.name, self.settings), "algorithms")
 
+    def is_same(self, other: Side) -> bool:
+        """Return whether another side of its name makes the same models."""
+        return self.digest == other.digest
+
     @property
     def plugin(self) -> tuple[str, str] | None:
         """Name and version of the distribution that it comes from; None if it is in none."""
@@ -226,8 +230,12 @@ class OutsiderSide(Side):
             yield
         except (CostframeError, MemoryError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise FitError(f"outsider {self.name!r} failed: {type(error).__name__}: {error}") from error
+
+    def is_same(self, other: Side) -> bool:
+        """Return whether another side is of an equal outsider: names and settings need not tell all."""
+        return isinstance(other, OutsiderSide) and bool(self.outsider == other.outsider)
 
     def refusal(self, split: Split) -> str | None:
         """Return nothing: only its `fit` knows."""
@@ -279,7 +287,7 @@ def sides_of(algorithms: Any, splits: Mapping[str, Sequence[Split]]) -> list[Sid
     for side in given:
         if side.name == CONSTANT:
             raise ParameterError(f"algorithms: no side can be called {CONSTANT!r}, each has the constant anyway")
-        if (known := by_name.get(side.name)) is not None and known.digest != side.digest:
+        if (known := by_name.get(side.name)) is not None and not known.is_same(side):
             raise ParameterError(
                 f"algorithms: two sides are called {side.name!r}; give a mapping of names to them, or other names"
             )

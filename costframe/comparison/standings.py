@@ -83,8 +83,11 @@ class Standing:
     @cached_property
     def splits(self) -> tuple[str, ...]:
         """Digests of all splits, in the order of their repeats."""
-        held = {(one.split.repeat, digest) for records in self.records.values() for digest, one in records.items()}
-        return tuple(digest for _, digest in sorted(held))
+        repeats: dict[str, int] = {}  # one split may be another repeat of a run with another seed
+        for records in self.records.values():
+            for digest, one in records.items():
+                repeats[digest] = min(one.split.repeat, repeats.get(digest, one.split.repeat))
+        return tuple(sorted(repeats, key=lambda digest: (repeats[digest], digest)))
 
     @cached_property
     def test_share(self) -> float:
@@ -113,7 +116,7 @@ class Standing:
         """Return by how much a side is better than another at the levels, and in their mean, which stands last.
 
         Both are compared on the same splits; None where they share none. Above zero the side is better: it has a higher
-        score, or a lower bill. `difference_unit` is the unit.
+        score, or a lower bill. `difference_unit` is the unit; percent of a value of 0 are NaN, unless both are 0.
         """
         if side not in self.records or reference not in self.records:
             return None
@@ -125,11 +128,12 @@ class Standing:
 
     def _with_mean(self, side: str, reference: str, splits: Sequence[str]) -> F8:
         """Return values in the unit of differences, higher is better, with their mean: float64 (splits, levels + 1)."""
-        values, scale = self.better(side, splits), 100.0
+        values = 100 * self.better(side, splits)
         if self.difference_unit == PERCENT:
             whole = np.abs(self.better(reference, splits).mean(axis=0))
-            scale = np.divide(100.0, whole, out=np.zeros_like(whole), where=whole > 0)
-        return with_mean(values * scale)
+            of_nothing = np.where(values == 0, 0.0, np.nan)
+            values = np.divide(values, whole, out=of_nothing, where=whole > 0)
+        return with_mean(values)
 
     def better(self, side: str, splits: Sequence[str] | None = None) -> F8:
         """Return values of which higher ones are better: scores, or minus bills: float64 (splits, levels)."""

@@ -20,6 +20,7 @@ from costframe.core.arrays import F8
 
 ENOUGH_TABLES = 6  # for a test over tables: of fewer, no signed ranks are beyond chance at 5 %
 SIGNIFICANCE = 0.05
+_ROUNDING = 1e-12  # of differences that are the same on all splits
 
 
 def standard_error(values: ArrayLike) -> F8:
@@ -93,10 +94,10 @@ def mean_difference(tables: Sequence[Difference]) -> Difference:
 
 
 def _two_sided(mean: F8, error: F8, freedom: F8) -> F8:
-    """Return probabilities of Student's t; 1 where nothing differs, NaN without an error."""
+    """Return probabilities of Student's t; 1 where nothing differs, NaN without an error, as where all splits agree."""
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(mean) / error
-    p = 2 * stats.t.sf(t, np.maximum(freedom, 1e-9))
+    p = np.where(error > _ROUNDING * np.abs(mean), 2 * stats.t.sf(t, np.maximum(freedom, 1e-9)), np.nan)
     return np.asarray(np.where((mean == 0) & (error == 0), 1.0, p), np.float64)
 
 

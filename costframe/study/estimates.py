@@ -25,6 +25,7 @@ from costframe.training.scoring import score_named, with_labels
 
 NINE_OF_TEN = 1.645  # standard errors on both sides
 _SURELY = 2.6  # standard errors, once of a hundred times by chance
+_NEARLY, _ONE = 1e-6, 1e-3  # how far probabilities, and their sums, may be off: forests sum up in single precision
 
 
 class UndefinedScoreError(DataError):
@@ -55,7 +56,8 @@ class CostEstimate:
 
 
 def estimate_on_rows(name: str | LibraryScore, rows: StudyRows, model: Any, predictions: F8) -> Estimate:
-    """Estimate a score from predictions of held-out rows; refuse rows on which the score is undefined."""
+    """Estimate a score from predictions of held-out rows; refuse what is no prediction, and rows without the score."""
+    _check_predictions(predictions, is_classifier=getattr(model, "classes_", None) is not None)
     y, name = rows.codes(model), with_labels(name, getattr(model, "classes_", None), rows.X)
     score = score_named(name)(y, predictions, rows.weight, rows.qid)
     if math.isnan(score):
@@ -67,6 +69,24 @@ def estimate_on_rows(name: str | LibraryScore, rows: StudyRows, model: Any, pred
     moved = sum_by_unit(moved, units)
     mistakes = count_mistakes(name, y, predictions)
     return Estimate(float(score), standard_error(moved), moved, mistakes=mistakes, weight=_weight_of(rows))
+
+
+def _check_predictions(predictions: F8, *, is_classifier: bool) -> None:
+    """Refuse predictions that are no numbers, and those of classes that are no probabilities.
+
+    Scores by order, such as the area under the curve, would take them.
+    """
+    if not np.isfinite(predictions).all():
+        wrong = predictions[~np.isfinite(predictions)]
+        raise DataError(f"predictions: expected finite numbers, the model answers {len(wrong):,} times {wrong[0]:g}")
+    if not is_classifier:
+        return
+    wrong = predictions[(predictions < -_NEARLY) | (predictions > 1 + _NEARLY)]
+    if len(wrong):
+        raise DataError(f"predictions: expected probabilities from 0 to 1, the model answers {wrong[0]:g}")
+    sums = predictions.sum(axis=1) if predictions.ndim == 2 else np.ones(1)
+    if (np.abs(sums - 1) > _ONE).any():
+        raise DataError(f"predictions: expected probabilities that sum to one, got a sum of {sums.max():g}")
 
 
 def _weight_of(rows: StudyRows) -> float:
