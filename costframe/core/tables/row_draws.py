@@ -44,13 +44,15 @@ def sample_rows(
     """Return the `most` distinct rows of all workers with the smallest hashes, and the weights of all their copies.
 
     These are float64 (m, d) and (m,), of rows (n, d) and their weights, ones by default; with them is the mean of the
-    copies' `shares`, from (n, K) to (m, K), which sum to one, or have no columns by default.
+    copies' `shares`, from (n, K) to (m, K), which sum to one, or have no columns by default. Rows whose weights are too
+    small to count have equal shares.
     """
     weights = np.ones(len(X)) if weight is None else to_grid(np.asarray(weight, np.float64), workers)  # sums are exact
     parts = np.empty((len(X), 0)) if shares is None else shares * weights[:, np.newaxis]
     candidates = _smallest([(hash_table(X), weights, np.asarray(parts, np.float64), X)], most)
     _, mass, parts, rows = _smallest(workers.gather(candidates), most)
-    return rows, mass, parts / np.where(mass > 0, mass, 1.0)[:, np.newaxis]
+    counts = mass[:, np.newaxis] > 0
+    return rows, mass, np.where(counts, parts, 1.0) / np.where(counts, mass[:, np.newaxis], max(parts.shape[1], 1))
 
 
 def _smallest(parts: list[_Sample], most: int) -> _Sample:
