@@ -14,7 +14,7 @@ from comparison_cases import table
 import costframe as cf
 from costframe.comparison.lines import RESULTS
 
-QUICK = "--algorithms", "linear,stumps", "--points", "3", "--cv", "0"
+QUICK = "--algorithms", "cegb,linear", "--points", "3", "--cv", "0"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_several_tables_make_a_comparison_that_resumes_and_that_a_board_merges(f
     begun = run("compare", *tables, "--target", "ill", *QUICK, "--repeats", "1", "--output", str(output))
     said = words(begun)
     assert "2 sides on 2 tables, 1 split each" in said
-    assert "above linear in the mean over 2 tables" in said
+    assert "above cegb in the mean over 2 tables" in said
     names = {path.name for path in output.iterdir()}
     assert names == {
         RESULTS, "report.html", "levels.csv", "summary.csv", "summary.jsonl", "tables.tex", "table-first.svg",
@@ -45,9 +45,9 @@ def test_several_tables_make_a_comparison_that_resumes_and_that_a_board_merges(f
     lines = (output / RESULTS).read_text()
     again = run("compare", *tables, "--target", "ill", *QUICK, "--repeats", "2", "--output", str(output))
     assert "--resume goes on with its fits" in refused(again)
-    more = ("--repeats", "2", "--output", str(output), "--resume", "--reference", "stumps")
+    more = ("--repeats", "2", "--output", str(output), "--resume", "--reference", "linear")
     resumed = run("compare", *tables, "--target", "ill", *QUICK, *more)
-    assert "above stumps in the mean over 2 tables" in words(resumed)
+    assert "above linear in the mean over 2 tables" in words(resumed)
     assert (output / RESULTS).read_text().startswith(lines)
     assert len((output / RESULTS).read_text().splitlines()) == 8
     prices = json.loads(lines.splitlines()[0])["prices"]
@@ -59,8 +59,8 @@ def test_several_tables_make_a_comparison_that_resumes_and_that_a_board_merges(f
     board = run("board", str(output), str(other / RESULTS), "--output", str(folders / "board"))
     assert "3 sides on 2 tables, 2 splits each" in words(board)
     merged = cf.Comparison.load(folders / "board")
-    assert merged.standing("first").sides == ("boosting", "linear", "stumps")
-    assert merged.standing("second").sides == ("linear", "stumps")
+    assert merged.standing("first").sides == ("boosting", "cegb", "linear")
+    assert merged.standing("second").sides == ("cegb", "linear")
     assert "3 sides on 2 tables" in (folders / "board" / "report.html").read_text()
     assert "would be overwritten" in refused(run("board", str(output), "--output", str(folders / "board")))
 

@@ -24,8 +24,6 @@ from costframe.comparison.splits import draw_split, split_repeatedly
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.study.failures import UnfinishedError
 
-SIDES = ["linear", "stumps"]
-
 
 def figures_of(comparison):
     timeless = [evolve(record, seconds=0.0, processor_seconds=0.0) for record in comparison.records]
