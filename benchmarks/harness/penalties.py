@@ -12,6 +12,7 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
+from harness.tables import single_prices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,7 +49,7 @@ class LightGBMPenalties:
                 yield self._fit_one(seen, leaves, penalties)
 
     def _penalties(self, seen: SeenTable) -> Iterator[dict[str, Any]]:
-        flat, rows = flat_prices(seen), len(seen.train)
+        flat, rows = single_prices(seen.costs), len(seen.train)
         for strength in STRENGTHS / seen.costs.full_cost(seen.feature_names):
             for kind, unit in (("lazy", 1), ("coupled", rows)):  # once a row, or once for all rows
                 yield {"cegb_tradeoff": 1.0, f"cegb_penalty_feature_{kind}": (2 * strength * unit * flat).tolist()}
@@ -100,7 +101,7 @@ class CatBoostPenalties:
 
     def fit(self, seen: SeenTable) -> Iterator[cf.Predictor]:
         """Fit 42 models; numbers of categories count as numbers."""
-        flat, rows = flat_prices(seen), len(seen.train)
+        flat, rows = single_prices(seen.costs), len(seen.train)
         for shape in SHAPES:
             yield self._fit_one(seen, shape)
             for strength in STRENGTHS / seen.costs.full_cost(seen.feature_names):
@@ -131,9 +132,3 @@ class CatBoostPenalties:
         rows = [catboost.Pool(part.X, seen.codes(part.y), group_id=part.qid) for part in (seen.train, seen.valid)]
         model.fit(rows[0], eval_set=rows[1], early_stopping_rounds=PATIENCE)
         return cf.adopt(model, seen.feature_names)
-
-
-def flat_prices(seen: SeenTable) -> np.ndarray:
-    """Return each feature's price with those of its resources: float64 (d,)."""
-    prices = seen.costs.select(seen.feature_names)
-    return np.asarray(prices.cost + prices.needs @ prices.resource_cost)

@@ -46,6 +46,7 @@ from costframe.study.progress import silent
 from costframe.study.settings import StudyPlan
 from costframe.study.study import Study
 from harness.aaco import AACO
+from harness.penalties import LEAVES, PATIENCE, ROUNDS, SHAPES, SMALL, STRENGTHS
 from harness.points import measure
 from harness.tables import SCORES, SHARED, fitting_rows, load, load_table, shared_module
 from harness.torch_outsiders import dime, gdfs
@@ -59,17 +60,9 @@ if TYPE_CHECKING:
     from harness.points import Point
 
 POINTS = 42  # of a path; LightGBM has as many models
-SMALL = 2000  # rows; below it LightGBM has smaller leaves, and so have SMALLER_LEAVES
-SMALLER_LEAVES = ("cegb", "miser")
-TRADEOFFS, LEAVES = 10, (8, 31)
+SMALLER_LEAVES = ("cegb", "miser")  # as LightGBM has on few rows
 LOSSES = {"acc": "Logloss", "auc": "Logloss", "ap": "Logloss", "ndcg5": "YetiRank"}
-SHAPES: tuple[dict[str, Any], ...] = (
-    {"grow_policy": "SymmetricTree", "depth": 6},
-    {"grow_policy": "Lossguide", "max_leaves": 31, "depth": 10},
-)
 KINDS = ("per_object_feature_penalties", "first_feature_use_penalties")
-STRENGTHS = np.geomspace(1e-4, 3, 10)  # in units of 1 / cost of all features, as for LightGBM
-ROUNDS, PATIENCE = 300, 30
 KNAPSACKS = 16  # budgets
 
 
@@ -110,7 +103,7 @@ def lightgbm_points(name: str, split: int) -> list[Point]:
     points = []
     for leaves in LEAVES:
         points.append(peers.run_lgb(table, "plain", 0.0, leaves, full))
-        for tradeoff in np.geomspace(1e-4, 3, TRADEOFFS) / full:
+        for tradeoff in STRENGTHS / full:
             points += [peers.run_lgb(table, kind, float(tradeoff), leaves, full) for kind in ("lazy", "coupled")]
     return points
 
