@@ -23,12 +23,12 @@ import numpy as np
 import pandas as pd
 from attrs import frozen
 from pystreed import STreeDCostSensitiveClassifier
-from pystreed.data import CostSpecifier, FeatureCostSpecifier
 from sklearn import datasets
 from sklearn.model_selection import StratifiedKFold
 
 import costframe as cf
 from costframe.datasets import Dataset
+from harness.optimal_trees import specify_costs
 from harness.points import markdown
 from harness.tables import SHARED
 
@@ -130,15 +130,7 @@ def streed_bills(table: Table, level: str, test: Masks) -> dict[str, float]:
     n = int(table.y.max()) + 1
     costs, wrong = table.costs[level], error_matrix(table.costs[level], n)
     prices = costs.select([*costs.names])
-    shared = prices.needs @ prices.resource_cost
-    groups = [str(int(need.argmax())) if need.any() else "" for need in prices.needs]
-    specified = CostSpecifier(
-        wrong.tolist(),
-        [
-            FeatureCostSpecifier(float(c + s), float(c), g, *span)
-            for c, s, g, span in zip(prices.cost, shared, groups, spans, strict=True)
-        ],
-    )
+    specified = specify_costs(costs, dict(enumerate(spans)), wrong)
     feature_of = np.repeat(np.arange(len(spans)), [last - first + 1 for first, last in spans])
 
     def bill(depth: int, train: NDArray[np.int64], rows: NDArray[np.int64]) -> float:

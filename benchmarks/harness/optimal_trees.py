@@ -14,6 +14,7 @@ import numpy as np
 from attrs import frozen
 
 import costframe as cf
+from harness.tables import single_prices
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -81,22 +82,36 @@ def _wrong_answers(seen: SeenTable) -> list[tuple[float, np.ndarray]]:
 
 
 def _grow(seen: SeenTable, tests: _Tests, binary: np.ndarray, depth: int, tradeoff: float, wrong: np.ndarray) -> Any:
-    """Return STreeD's tree; a column with resources is in the group of the first one."""
+    """Return STreeD's tree."""
     from pystreed import STreeDCostSensitiveClassifier
-    from pystreed.data import CostSpecifier, FeatureCostSpecifier
 
-    prices = seen.costs.select(seen.feature_names)
-    shared = prices.needs @ prices.resource_cost
-    specified = []
+    spans = {}
     for column in np.unique(tests.columns).tolist():
         places = np.flatnonzero(tests.columns == column)
-        need = prices.needs[column]
-        first, later = tradeoff * (prices.cost[column] + shared[column]), tradeoff * prices.cost[column]
-        group = str(int(need.argmax())) if need.any() else ""
-        specified.append(FeatureCostSpecifier(float(first), float(later), group, int(places[0]), int(places[-1])))
+        spans[column] = int(places[0]), int(places[-1])
     model = STreeDCostSensitiveClassifier(max_depth=depth)
-    model.fit(binary, seen.codes(seen.train.y).astype(np.intc), CostSpecifier(wrong.tolist(), specified))
+    specified = specify_costs(seen.costs, spans, wrong, tradeoff)
+    model.fit(binary, seen.codes(seen.train.y).astype(np.intc), specified)
     return model.get_tree()
+
+
+def specify_costs(
+    costs: cf.CostModel, spans: Mapping[int, tuple[int, int]], wrong: np.ndarray, tradeoff: float = 1.0
+) -> Any:
+    """Return STreeD's costs of tests, of which `spans` has the first and last of each column, and wrong answers.
+
+    A column with resources is in the group of the first one, which its first test pays.
+    """
+    from pystreed.data import CostSpecifier, FeatureCostSpecifier
+
+    prices, alone = costs.select(costs.names), tradeoff * single_prices(costs)
+    specified = []
+    for column, span in spans.items():
+        need = prices.needs[column]
+        group = str(int(need.argmax())) if need.any() else ""
+        later = float(tradeoff * prices.cost[column])
+        specified.append(FeatureCostSpecifier(float(alone[column]), later, group, *span))
+    return CostSpecifier(wrong.tolist(), specified)
 
 
 def _with_shares(node: Any, binary: np.ndarray, codes: np.ndarray, count: int) -> Any:
