@@ -66,6 +66,8 @@ def compare(
     outsiders: tuple[str, ...],
 ) -> None:
     """Fit algorithms at many tradeoffs, write the results, and print the choice; or compare them on several splits."""
+    if resume and force:
+        raise ParameterError("give either --resume or --force")
     wanted = split_names(algorithms)
     shared: dict[str, Any] = {
         "reading": reading, "algorithms": wanted, "score": score, "points": points, "cv": cv, "time_limit": time_limit,
@@ -177,8 +179,6 @@ def _choose_score(
 
 def _check_room(output: Path, *, resume: bool, force: bool) -> None:
     """Refuse a directory with fits or other results, unless the command is to resume or to replace them."""
-    if resume and force:
-        raise ParameterError("give either --resume or --force")
     if resume:
         if not holds_run(output):
             raise ParameterError(f"--resume: there is no run in {output}")

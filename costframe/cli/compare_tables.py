@@ -137,8 +137,6 @@ def open_for_comparison(name: str, reading: ReadingOptions) -> Dataset:
 
 def _check_room(output: Path, *, resume: bool, force: bool) -> None:
     """Refuse a directory with results, unless the command is to resume or to replace them."""
-    if resume and force:
-        raise ParameterError("give either --resume or --force")
     if resume:
         if not (output / RESULTS).exists():
             raise ParameterError(f"--resume: there are no results in {output}")
