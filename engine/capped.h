@@ -12,23 +12,12 @@
 #include <ranges>
 
 #include "ahead.h"
+#include "expected.h"
 #include "one_round.h"
 
 namespace costframe {
 
 constexpr i64 most_cap_ranks = 255;  // of features that are held back
-
-// What learners are expected to give that a row gives up, where trees have it at their nodes; and what the final scores
-// of rows are expected to be that gave some up, see `Fallbacks` in Python. All is empty if nothing is known.
-struct Expected {
-    Vector<const double> column;  // (L,)
-    Vector<const double> opaque;
-    Vector<const double> knots;   // (J,)
-    Matrix<const double> curves;  // (3 stages J, K): offset, slope, carry
-    Matrix<const double> ranges;  // (3 stages, K): mean, low, high
-
-    bool is_known() const { return !knots.empty(); }
-};
 
 inline bool are_zero(Vector<const u64> amounts) {
     return std::ranges::all_of(amounts, [](u64 amount) { return amount == 0; });
@@ -49,7 +38,7 @@ class CappedRow {
     i64 advance(const double* supplied) {
         row.supply(supplied);
         const i64 waits = run();
-        if (waits == 0) expect_final();
+        if (waits == 0) set_final();
         if (waits <= 0) return waits;
         return bill_.prices_rounds() ? find_round() : find_needs();
     }
@@ -136,31 +125,13 @@ class CappedRow {
         share = size > 0 ? static_cast<double>(n_finished) / static_cast<double>(size) : 1.0;
     }
 
-    // Set the final scores: a + b p + c q of the partial scores p and the score q of the route before, with a, b and c
-    // between two knots, moved towards the mean until all are in range.
-    void expect_final() const {
-        const i64 k_end = model_.n_outputs(), n_knots = std::ssize(expected_.knots);
-        std::copy_n(row.scores, k_end, final);
-        if (row.why == complete || n_knots == 0) return;
-        const auto& knots = expected_.knots;
-        const i64 left = std::upper_bound(knots.begin() + 1, knots.end() - 1, share) - knots.begin() - 1;
-        const double weight = (share - knots[left]) / (knots[left + 1] - knots[left]);
-        const i64 at = row.stage * n_knots + left, n_stages = model_.stage.size;
-        const auto curve = [&](i64 kind, i64 k) {
-            const i64 first = kind * n_stages * n_knots + at;
-            return expected_.curves(first, k) * (1.0 - weight) + expected_.curves(first + 1, k) * weight;
-        };
-        const auto range = [&](i64 kind, i64 k) { return expected_.ranges(kind * n_stages + row.stage, k); };
-        const bool at_route = model_.stage[row.stage].below >= 0;
-        double factor = 1.0;
-        for (i64 k = 0; k < k_end; ++k) {
-            const double partial = row.scores[at_route ? 0 : k], mean = range(0, k);
-            const double found = curve(0, k) + curve(1, k) * partial + curve(2, k) * route_score;
-            final[k] = (std::isfinite(found) ? found : mean) - mean;
-            const double room = range(final[k] > 0 ? 2 : 1, k) - mean;
-            if (std::fabs(final[k]) > std::fabs(room)) factor = std::min(factor, room / final[k]);
+    void set_final() const {
+        if (row.why == complete || !expected_.is_known()) {
+            std::copy_n(row.scores, model_.n_outputs(), final);
+        } else {
+            const bool at_route = model_.stage[row.stage].below >= 0;
+            expected_.set_final(row.stage, at_route, row.scores, route_score, share, final);
         }
-        for (i64 k = 0; k < k_end; ++k) final[k] = range(0, k) + factor * final[k];
     }
 
     // Evaluate a use's learner, or give it up. Return 0, or 1 if it waits for a feature, or -1 - use to be called.

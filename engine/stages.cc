@@ -5,6 +5,7 @@
 #include "capped.h"
 #include "certain.h"
 #include "charges.h"
+#include "expected.h"
 #include "interface.h"
 #include "layout.h"
 #include "needs.h"
@@ -199,6 +200,11 @@ EXPORT i64 walk_capped(const double* X, i64 n, i64 d, const i64* rows, i64 m, co
                               {asked, asked_rows, U}};
         costframe::walk_capped(table, span(rows, m), span(begin, size), *model, *expected, *bill, waits, ends);
     });
+}
+
+EXPORT void set_final_scores(const Expected* expected, const double* scores, i64 n, i64 K, const bool* cut,
+                             const double* share, double* final) {
+    costframe::set_final_scores(*expected, {scores, n, K}, cut, share, {final, n, K});
 }
 
 EXPORT i64 step_certain_row(const Certainly* way, u64* state, const double* supplied) {

@@ -51,6 +51,11 @@ walk_capped = bind(
     Bill,
 )
 
+# Final scores of rows of one stage under limits: engine/expected.h
+set_final_scores = bind(
+    "set_final_scores(expected: Expected, scores: f8[n,K], cut: b1[n], share: f8[n], final: >f8[n,K])", Expected
+)
+
 # Rows that end when they are certain: engine/certain.h
 Goal = struct("Goal(kind: i8, margin: f8, divisor: f8, above: f8, below: f8, by_sigmoid: b1)")
 Dues = struct("Dues(cost: f8[U], needs: Needs, resource_cost: f8[R], split: f8[U], spends: b1)", Needs)

@@ -16,7 +16,6 @@ from costframe.core.prices.basket import price_exactly
 from costframe.core.prices.limits import Limits
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import CappedRows
-from costframe.core.stages.fallbacks import Fallbacks
 from costframe.core.stages.layout import StageLayout, lay_out
 from costframe.core.stages.run_stages import LeftOutputs, StageRunner, marks_for
 from costframe.core.stages.stage_model import StageModel
@@ -68,9 +67,7 @@ class FirstSet:
         scores, rows = runner.run(0, np.arange(len(X))), CappedRows.empty(self.tree.layout, len(X))
         finished, size = scores[:, -1], len(self.layout.learner)
         rows.scores[:], rows.share[:], rows.cut[:] = scores[:, :-1], finished / size, finished < size
-        assert self.tree.fallbacks is not None  # noqa: S101 - as above
-        expected = expect_final(self.tree.fallbacks, rows.scores, rows.share)
-        rows.final[:] = np.where(rows.cut[:, None], expected, rows.scores)
+        engine.set_final_scores(self.tree.capped_model.expected, rows.scores, rows.cut, rows.share, rows.final)
         rows.masks[:] = self._renumber(runner.masks)
         rows.spent[:, 0] = finished
         return rows, ~rows.cut | self._is_all(rows.masks)
@@ -120,21 +117,3 @@ def _cut(tree: StageModel, gone: B1) -> StageLayout:
         known.clear()
     known[key] = lay_out(WeakLearnerBank.from_trees(table, bank.feature_names), (counted,))
     return known[key]
-
-
-def expect_final(known: Fallbacks, scores: F8, share: F8) -> F8:
-    """Return final scores of rows cut at the only stage, from partial ones, (n, K), as engine/capped.h does."""
-    knots, size = known.knots, len(known.knots)
-    left = np.searchsorted(knots[1 : size - 1], share, side="right")
-    weight = ((share - knots[left]) / (knots[left + 1] - knots[left]))[:, None]
-
-    def curve(values: F8) -> F8:
-        return np.asarray(values[left] * (1.0 - weight) + values[left + 1] * weight)
-
-    mean = known.mean[0]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        found = curve(known.offset) + curve(known.slope) * scores + curve(known.carry) * 0.0  # without a route before
-        gap = np.where(np.isfinite(found), found, mean) - mean
-        room = np.where(gap > 0, known.high[0], known.low[0]) - mean
-        factor = np.where(np.abs(gap) > np.abs(room), room / gap, 1.0).min(axis=1)
-    return np.asarray(mean + np.minimum(factor, 1.0)[:, None] * gap)
