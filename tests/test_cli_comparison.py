@@ -65,6 +65,16 @@ def test_several_tables_make_a_comparison_that_resumes_and_that_a_board_merges(f
     assert "would be overwritten" in refused(run("board", str(output), "--output", str(folders / "board")))
 
 
+def test_tables_of_one_name_are_told_apart_and_their_pictures_go_with_them(folders, run):
+    tables, output = [str(folders / name / "data.csv") for name in ("first", "second")], folders / "out"
+    given = "--target", "ill", "--algorithms", "linear", "--points", "2", "--cv", "0", "--repeats", "1"
+    assert "second/data.csv: ROC AUC on test" in words(run("compare", *tables, *given, "--output", str(output)))
+    assert {record.table.name for record in cf.Comparison.load(output).records} == {"first/data.csv", "second/data.csv"}
+    assert len(list(output.glob("*.png"))) == 2
+    words(run("compare", tables[1], *given, "--output", str(output), "--force"))
+    assert [path.name for path in output.glob("*.png")] == ["table-data.csv.png"]
+
+
 def test_one_table_is_compared_on_repeated_splits(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = run("compare", "breast-cancer", "--algorithms", "linear", "--points", "2", "--cv", "0", "--repeats", "2",

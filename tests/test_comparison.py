@@ -21,6 +21,7 @@ from costframe.comparison import Outsider, SeenTable
 from costframe.comparison.levels import choose_within
 from costframe.comparison.lines import RESULTS, append_record, read_lines, to_line
 from costframe.comparison.splits import draw_split, split_repeatedly
+from costframe.comparison.tables import open_tables
 from costframe.core.errors import CostframeError, DataError, ParameterError
 from costframe.study.failures import UnfinishedError
 
@@ -461,3 +462,30 @@ def test_a_table_too_small_for_its_groups_is_refused_by_name():
     grouped = table(n=9, groups=np.arange(9) // 5, split=np.repeat(["train", "valid", "test"], 3))
     with pytest.raises(DataError, match="one, repeat 1: 2 groups of rows are too few"):
         cf.Comparison.run(grouped, "linear", repeats=2)
+
+
+def test_files_of_one_name_are_named_by_their_folders(tmp_path):
+    one, other = tmp_path / "a" / "x" / "data.csv", tmp_path / "b" / "x" / "data.csv"
+    for number, file in enumerate((one, other)):
+        file.parent.mkdir(parents=True)
+        file.write_text("p,q,ill\n" + "".join(f"{row},{row % (5 + number)},{row % 2}\n" for row in range(60)))
+    again = other.with_name("more.csv")
+    again.write_bytes(other.read_bytes())
+    names = [data.name for data in open_tables([one, str(again), other], target="ill")]
+    assert names == ["a/x/data.csv", "more.csv", "b/x/data.csv"]
+    lone = table(name="data.csv")
+    assert [data.name for data in open_tables([lone, one], target="ill")] == ["data.csv", "x/data.csv"]
+    with pytest.raises(ParameterError, match=r"data\.csv' stands twice"):
+        open_tables([one, one.parent / ".." / "x" / "data.csv"], target="ill")
+
+
+def test_an_error_of_a_split_names_the_table_once():
+    rare = table(split=np.repeat(["train", "valid", "test"], 50))
+    rare.y[100:] = 0
+    with pytest.raises(DataError, match=r"^one, repeat 0: class 1 has no row in 'test'"):
+        cf.Comparison.run(rare, "linear", repeats=1)
+    graded = cf.datasets.Dataset.from_arrays(
+        np.eye(90), np.arange(90) % 3, task="ranking", qid=np.arange(90) // 5, name="graded"
+    )
+    with pytest.raises(DataError, match=r"^graded, repeat 0: '(valid|test)'"):
+        cf.Comparison.run(graded, "cegb", repeats=1, score="precision@5:4")

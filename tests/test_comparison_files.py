@@ -58,6 +58,12 @@ def test_latex_has_no_name_as_an_option_of_the_row_before():
     assert "\\midrule\n{[}2pt] \\\\\n{*}a \\\\\n\\symbol{34}b\\symbol{34} \\\\" in text
 
 
+def test_latex_has_a_label_of_its_own_for_each_sheet():
+    names = "scores-a_b", "scores-a.b", "scores-a-b-2", "scores-a b", "ranks"
+    found = re.findall(r"\\label\{tab:(.*)\}", to_latex([Sheet(name, "c", ("side",), ()) for name in names]))
+    assert found == ["scores-a-b", "scores-a-b-2", "scores-a-b-2-2", "scores-a-b-3", "ranks"]
+
+
 def test_latex_has_a_row_a_side_and_bold_best_cells():
     sheet = Sheet("x", "50 % of it", ("side", "5 %"), (("a_b", "-0.5 ± 0.1"), ("c", "1,234 ± 2")), frozenset({(1, 1)}))
     text = to_latex([sheet])
@@ -106,6 +112,20 @@ def test_files_are_the_same_in_any_order_and_twice(compared, tmp_path):
     assert {"report.html", "levels.csv", "summary.csv", "summary.jsonl", "tables.tex", "table-one.svg"} <= names
     assert sum(name.endswith(".png") for name in names) == 3
     assert all(path.is_file() for path in written)
+
+
+def test_pictures_of_tables_that_are_no_longer_there_go_and_others_stay(tmp_path):
+    two = cf.Comparison([cases.record(name, 0, side) for name in ("one", ODD) for side in ("ours", "theirs")])
+    (tmp_path / "table-mine.svg").write_text("mine")
+    before = {path.name for path in two.write(tmp_path)}
+    one = cf.Comparison([record for record in two.records if record.table.name == "one"])
+    after = {path.name for path in one.write(tmp_path)}
+    assert {"differences-points.svg", "differences-points.png"} < before - after
+    assert len(before - after) == 4
+    assert {path.name for path in tmp_path.iterdir()} == {*after, "table-mine.svg"}
+    for damaged in ("{", "[1]", '{"table": ["x"]}'):
+        (tmp_path / "summary.jsonl").write_text(damaged)
+        assert {path.name for path in one.write(tmp_path)} == after
 
 
 def test_the_page_escapes_names_and_has_a_picture_and_tables_of_each_table(compared):

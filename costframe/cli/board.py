@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from costframe.cli.compared import FILES, print_comparison
-from costframe.cli.outputs import check_apart, check_directory, check_overwrite, write_into
+from costframe.cli.outputs import check_apart, check_directory, check_overwrite
 from costframe.comparison.comparison import Comparison
-from costframe.comparison.files import files_of
+from costframe.comparison.files import write_files
 from costframe.comparison.lines import RESULTS, to_lines
 from costframe.training.console import output as make_console
 
@@ -24,7 +24,7 @@ def board(
     found = Comparison.load(files, reference=reference, **given)
     check_overwrite([output / name for name in FILES], force=force)
     lines = to_lines(sorted(found.records, key=lambda record: record.order))
-    written = write_into(output, files_of(found, "Board") | {RESULTS: lines.encode()})
+    written = ", ".join(map(str, write_files(found, output, "Board", {RESULTS: lines.encode()})))
     console = make_console()
     print_comparison(console, found)
     console.print(f"\nwrote {written}", markup=False, soft_wrap=not console.is_terminal)

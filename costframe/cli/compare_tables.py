@@ -17,14 +17,14 @@ from costframe.cli.exits import end_interrupted, name_written_files
 from costframe.cli.fit_checks import check_fit
 from costframe.cli.given_data import DEFAULT_DATA, is_file, open_data
 from costframe.cli.listings import print_broken_plugins
-from costframe.cli.outputs import check_apart, check_directory, check_overwrite, write_into
+from costframe.cli.outputs import check_apart, check_directory, check_overwrite
 from costframe.cli.reading import ReadingOptions
 from costframe.cli.screen import Screen
 from costframe.comparison.comparison import Comparison
-from costframe.comparison.files import files_of
+from costframe.comparison.files import write_files
 from costframe.comparison.lines import RESULTS
 from costframe.comparison.sheets import over_tables, score_sheet
-from costframe.comparison.tables import find_in_folder
+from costframe.comparison.tables import find_in_folder, name_apart
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
 from costframe.programs import OutsiderProgram
@@ -66,14 +66,14 @@ def compare_tables(
     check_directory(output, FILES)
     click.get_current_context().with_resource(hold_alone(output))
     _check_room(output, resume=resume, force=force)
-    tables = [open_for_comparison(name, reading) for name in data or (DEFAULT_DATA,)]
+    tables = _open_all(data or (DEFAULT_DATA,), reading)
     print_broken_plugins()
     console = make_console()
     if force:
         (output / RESULTS).unlink(missing_ok=True)
     ends = math.inf if time_limit is None else began + time_limit
     screen = Screen(
-        lambda found: write_into(output, files_of(found)),
+        lambda found: ", ".join(map(str, write_files(found, output))),
         lambda found: _small(found, console),
         ends,
         identify=lambda found: len(found.records),
@@ -121,6 +121,12 @@ def _small(found: Comparison, console: Output) -> Group:
     """Return what the screen shows of a comparison so far: differences over tables, or the scores of one."""
     sheets = list(over_tables(found))[:1] or [score_sheet(found.standings[0])]
     return Group(*(sheet_table(sheet, width=console.width) for sheet in sheets))
+
+
+def _open_all(given: Sequence[str], reading: ReadingOptions) -> list[Dataset]:
+    """Return the data sets of all DATA; files and folders of one name are named apart."""
+    opened = [open_for_comparison(name, reading) for name in given]
+    return name_apart(opened, [Path(name) if is_file(name) else None for name in given])
 
 
 def open_for_comparison(name: str, reading: ReadingOptions) -> Dataset:

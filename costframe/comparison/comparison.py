@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 
 from costframe.comparison.compared import Compared, check_reference
 from costframe.comparison.figures import ComparisonDisplay
-from costframe.comparison.files import files_of
+from costframe.comparison.files import write_files
 from costframe.comparison.levels import LEVELS, check_levels
 from costframe.comparison.lines import RESULTS, append_record, read_lines
 from costframe.comparison.planning import known_records, plan_jobs
@@ -23,7 +23,6 @@ from costframe.comparison.splits import split_repeatedly
 from costframe.comparison.tables import open_tables
 from costframe.core.checks import as_path, check_functions, check_number
 from costframe.core.errors import ParameterError, format_count, quote_names
-from costframe.core.files import write_folder
 from costframe.core.machine import thread_count
 from costframe.study.failures import UnfinishedError
 from costframe.study.progress import Progress
@@ -64,7 +63,8 @@ class Comparison(Compared):
     def __attrs_post_init__(self) -> None:
         if not any(record.models for record in self.records):
             failed = "; ".join(sorted({f"{one.side.name} on {one.table.name}: {one.error}" for one in self.records}))
-            raise ParameterError(f"records: expected at least one with models{': ' if failed else ''}{failed}")
+            what = f"nothing could be fitted: {failed}" if failed else "records: expected at least one, got none"
+            raise ParameterError(what)
         self.reference  # noqa: B018 - refuses an unknown one
 
     @classmethod
@@ -229,9 +229,10 @@ class Comparison(Compared):
         These are `report.html`, a page; for each table a picture, `table-NAME.svg` and `.png`; over several tables
         `differences-points.svg` and `.png`; `levels.csv`, with each model that a side chose on a split;
         `summary.csv` and `summary.jsonl`, means, differences and ranks; and `tables.tex`, for a document with the
-        package booktabs. `results.jsonl`, the lines, stays as it is.
+        package booktabs. `results.jsonl`, the lines, stays as it is; pictures of tables that an earlier comparison had
+        there, and this one has not, go.
         """
-        return write_folder(as_path(directory, "directory"), files_of(self, title))
+        return write_files(self, as_path(directory, "directory"), title)
 
     def plot(self, table: str | None = None, ax: Axes | None = None, **options: Any) -> Any:
         """Draw a table, by its label, or the only one: a line and a band a side; return a `ComparisonDisplay`."""

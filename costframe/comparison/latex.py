@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain, count
 
 from costframe.comparison.sheets import PLUS_MINUS, Sheet
 from costframe.core.errors import printable
@@ -30,10 +31,21 @@ def escape_latex(text: str) -> str:
 
 def to_latex(sheets: Iterable[Sheet]) -> str:
     """Return a `table` of each sheet; the document needs the package booktabs."""
-    return "\n".join(map(_table, sheets))
+    every = list(sheets)
+    return "\n".join(map(_table, every, _labels(every)))
 
 
-def _table(sheet: Sheet) -> str:
+def _labels(sheets: Iterable[Sheet]) -> list[str]:
+    """Return a label of each sheet: its name with plain signs alone, and a number where an earlier one has the same."""
+    labels: list[str] = []
+    for sheet in sheets:
+        plain = re.sub(r"[^a-zA-Z0-9-]+", "-", sheet.name).strip("-")
+        ways = (f"{plain}-{number}" for number in count(2))
+        labels.append(next(label for label in chain([plain], ways) if label not in labels))
+    return labels
+
+
+def _table(sheet: Sheet, label: str) -> str:
     columns = "l" + "r" * (len(sheet.head) - 1)
     lines = [" & ".join(map(escape_latex, sheet.head)) + r" \\"]
     lines += [r"\midrule"]
@@ -41,7 +53,6 @@ def _table(sheet: Sheet) -> str:
         cells = [_cell(text, (number, column) in sheet.best) for column, text in enumerate(row)]
         lines.append(" & ".join(cells) + r" \\")
     body = "\n".join(["\\toprule", *lines, "\\bottomrule"])
-    label = re.sub(r"[^a-zA-Z0-9-]+", "-", sheet.name).strip("-")
     return (
         f"\\begin{{table}}\n\\caption{{{escape_latex(sheet.caption)}}}\n\\label{{tab:{label}}}\n\\centering\n"
         f"\\begin{{tabular}}{{{columns}}}\n{body}\n\\end{{tabular}}\n\\end{{table}}\n"

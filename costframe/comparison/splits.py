@@ -54,7 +54,10 @@ def split_repeatedly(data: Dataset, repeats: int, seed: int, score: object) -> l
             split = data if data.seed is None and not repeat else draw_split(data, seed + repeat)
             splits.append(Split(split, repeat, split.seed, choose_score_of_study(split, score)))
         except CostframeError as error:
-            raise type(error)(f"{data.name}, repeat {repeat}: {error}") from error
+            text = str(error)
+            if text.startswith((f"{data.name}: ", f"{data.name}, ")):  # it names the table once
+                text = text[len(data.name) + 2 :]
+            raise type(error)(f"{data.name}, repeat {repeat}: {text}") from error
     return splits
 
 

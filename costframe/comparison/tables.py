@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ PRICES = "costs.toml", "costs.json"  # in the folder of a table, next to its fil
 def open_tables(tables: Any, *, target: str | None = None, costs: object = None) -> list[Dataset]:
     """Return the data sets of a comparison in their order; refuse one that is given twice.
 
+    Files and folders of one name have as much of their folders in their names as tells them apart.
+
     Parameters
     ----------
     tables : list, mapping of names to tables, or one table
@@ -32,11 +34,47 @@ def open_tables(tables: Any, *, target: str | None = None, costs: object = None)
         opened = [evolve(open_table(table, target, costs), name=str(name)) for name, table in tables.items()]
     else:
         given = [tables] if isinstance(tables, str | os.PathLike | Dataset) else _listed(tables)
-        opened = [open_table(table, target, costs) for table in given]
+        opened = name_apart([open_table(table, target, costs) for table in given], map(_place_of, given))
     if not opened:
         raise ParameterError("tables: expected at least one, got none")
     check_distinct(opened)
     return opened
+
+
+def name_apart(tables: Sequence[Dataset], places: Iterable[Path | None]) -> list[Dataset]:
+    """Return tables in their order, those of one name named by the ends of their paths that tell them apart.
+
+    `places` are the file or folder of each table, None of one that is in no file and so keeps its name.
+    """
+    named = list(tables)
+    of_name: dict[str, dict[int, Path | None]] = {}
+    for number, (data, place) in enumerate(zip(tables, places, strict=True)):
+        of_name.setdefault(data.name, {})[number] = place
+    for name, alike in of_name.items():
+        paths = {number: place for number, place in alike.items() if place is not None}
+        if len(alike) == 1 or not paths:
+            continue
+        taken = {name} if len(paths) < len(alike) else set()
+        for number, end in zip(paths, _tell_ends(paths.values(), taken), strict=True):
+            named[number] = evolve(named[number], name=end)
+    return named
+
+
+def _tell_ends(paths: Iterable[Path], taken: set[str]) -> list[str]:
+    """Return ends of paths, as short as tells them from one another and from names that are taken, else whole ones."""
+    ways = [Path(os.path.abspath(path)).parts for path in paths]  # noqa: PTH100 - links keep their names
+    for length in range(1, 1 + max(map(len, ways))):
+        ends = ["/".join(parts[-length:]) for parts in ways]
+        if len({*ends} - taken) == len(ends):
+            return ends
+    return ends
+
+
+def _place_of(table: Any) -> Path | None:
+    """Return the file or folder of a table as a caller gives it; None of a data set, and of the name of one."""
+    if isinstance(table, Dataset) or (isinstance(table, str) and table in names()):
+        return None
+    return Path(table)
 
 
 def check_distinct(tables: list[Dataset]) -> None:
