@@ -126,7 +126,7 @@ def test_what_predict_refuses_writes_nothing(run, rows, tmp_path):
         (("late.csv", "--output", "o.csv"), "late.csv: column 'chol': texts in a column of numbers: 'x' (1 time);"),
         (("rows.csv", "--keep", "id", "--output", "o.csv"), "rows.csv: no column 'id' to copy"),
         (("more.csv", "--keep", "cost", "--output", "o.csv"), "--keep 'cost': the predictions have a column"),
-        (("rows.csv", "--until", "class", "--output", "o.csv"), "model: expected one sum of learners"),
+        (("rows.csv", "--until", "class", "--output", "o.csv"), "error: MODEL: expected one sum of learners"),
         (("rows.csv", "--unavailable", "scam", "--output", "o.csv"), "scam"),
     ]:  # fmt: skip
         assert text in refused(run("predict", "my.model", *given)), given

@@ -152,7 +152,7 @@ def test_two_runs_do_not_mix_in_one_folder(command, tmp_path):
     with ThreadPoolExecutor(1) as another:
         another.submit(held.__enter__).result()
         for more in ((), ("--force",)):
-            assert refused(command(*more)).startswith("error: directory: another run writes to frontier; ")
+            assert refused(command(*more)).startswith("error: --output: another run writes to frontier; ")
         another.submit(held.__exit__, None, None, None).result()
     assert not list((tmp_path / "frontier").iterdir())
 
