@@ -90,6 +90,7 @@ def test_one_table_is_compared_on_repeated_splits(run, tmp_path, monkeypatch):
     [
         (("breast-cancer", "parity", "--budget", "3"), "--budget: has no effect on several tables"),
         (("breast-cancer", "--repeats", "2", "--all"), "--all: has no effect"),
+        (("breast-cancer", "--outsider", "a=b", "--promise", "error<=0.1"), "--promise: has no effect"),
         (("breast-cancer", "--reference", "cegb"), "--reference: needs several tables, or --repeats"),
         (("breast-cancer", "--levels", "5"), "--levels: needs several tables, or --repeats"),
         (("breast-cancer", "--repeats", "0"), "0 is not in the range x>=1"),

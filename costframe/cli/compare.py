@@ -13,13 +13,13 @@ import click
 
 from costframe.choices import Frontier
 from costframe.choices.saving import remove_other_models
+from costframe.cli.compare_options import ChoiceOptions, FitOptions, SplitOptions, refuse_given
 from costframe.cli.compare_tables import compare_tables, time_to_fit
 from costframe.cli.exits import end_interrupted, name_written_files, print_error, show_traceback
 from costframe.cli.fit_checks import check_fit
 from costframe.cli.given_data import open_data
 from costframe.cli.listings import print_broken_plugins
 from costframe.cli.outputs import check_apart, check_directory, check_overwrite, on_terminal
-from costframe.cli.outsiders import read_outsiders
 from costframe.cli.promised import PROMISED, Promised, check_on_test, read_promises
 from costframe.cli.reading import ReadingOptions
 from costframe.cli.results import Results
@@ -43,86 +43,30 @@ PATIENCE = 120.0  # seconds on a terminal
 
 
 def compare(
-    data: tuple[str, ...],
-    *,
-    reading: ReadingOptions,
-    algorithms: tuple[str, ...],
-    budget: float | None,
-    promised: tuple[str, ...],
-    confidence: float | None,
-    score: str | None,
-    points: int | None,
-    cv: int | None,
-    time_limit: float | None,
-    cluster: str | None,
-    all_points: bool,
-    no_references: bool,
-    output: Path | None,
-    resume: bool,
-    force: bool,
-    repeats: int | None,
-    reference: str | None,
-    levels: tuple[float, ...] | None,
-    outsiders: tuple[str, ...],
+    data: tuple[str, ...], *, reading: ReadingOptions, fits: FitOptions, splits: SplitOptions, choice: ChoiceOptions
 ) -> None:
     """Fit algorithms at many tradeoffs, write the results, and print the choice; or compare them on several splits."""
-    if resume and force:
-        raise ParameterError("give either --resume or --force")
-    wanted = split_names(algorithms)
-    shared: dict[str, Any] = {
-        "reading": reading, "algorithms": wanted, "score": score, "points": points, "cv": cv, "time_limit": time_limit,
-        "cluster": cluster, "resume": resume, "force": force,
-    }  # fmt: skip
-    one = {
-        "--budget": budget is not None, "--promise": promised, "--confidence": confidence is not None,
-        "--all": all_points, "--no-references": no_references,
-    }  # fmt: skip
-    if len(data) > 1 or repeats is not None or outsiders:
-        several: dict[str, Any] = {
-            "repeats": repeats, "reference": reference, "levels": levels, "outsiders": read_outsiders(outsiders),
-            "without_effect": one,
-        }  # fmt: skip
-        compare_tables(data, output=output or Path("comparison"), **shared, **several)
-        return
-    for option, value in {"--reference": reference, "--levels": levels}.items():
-        if value is not None:
-            raise ParameterError(f"{option}: needs several tables, or --repeats")
-    promises = read_promises(promised, confidence)
-    more: dict[str, Any] = {"budget": budget, "promises": promises, "all_points": all_points}
-    compare_on_table(
-        data[0] if data else None, output=output or Path("frontier"), no_references=no_references, **shared, **more
-    )
+    if len(data) > 1 or splits.repeats is not None or splits.outsiders:
+        refuse_given(choice, "has no effect on several tables or repeated splits; leave it out")
+        compare_tables(data, reading, fits, splits)
+    else:
+        refuse_given(splits, "needs several tables, or --repeats")
+        compare_on_table(data[0] if data else None, reading, fits, choice)
 
 
-def compare_on_table(
-    data: str | None,
-    *,
-    reading: ReadingOptions,
-    algorithms: list[str] | None,
-    budget: float | None,
-    promises: Sequence[Promise],
-    score: str | None,
-    points: int | None,
-    cv: int | None,
-    time_limit: float | None,
-    cluster: str | None,
-    all_points: bool,
-    no_references: bool,
-    output: Path,
-    resume: bool,
-    force: bool,
-) -> None:
+def compare_on_table(data: str | None, reading: ReadingOptions, fits: FitOptions, choice: ChoiceOptions) -> None:
     """Fit algorithms on the one split of a table, write the results, and print the choice."""
-    began, wanted = time.monotonic(), algorithms
-    check_fit(wanted, reading.task, score)
+    began, output, time_limit = time.monotonic(), fits.output or Path("frontier"), fits.time_limit
+    promises = read_promises(choice.promised, choice.confidence)
+    check_fit(fits.algorithms, reading.task, fits.score)
     check_apart({"--output": [output / name for name in (*FILES, PROMISED)]}, {"DATA": data, "--costs": reading.costs})
     check_directory(output, FILES)
     click.get_current_context().with_resource(hold_alone(output))
-    _check_room(output, resume=resume, force=force)
+    _check_room(output, resume=fits.resume, force=fits.force)
     dataset = open_data(data, reading)
-    named = _choose_score(dataset, wanted, score, promises, cv)
+    named = _choose_score(dataset, fits, promises)
     print_broken_plugins()
-    results = Results(dataset, budget, output, make_console())
+    results = Results(dataset, choice.budget, output, make_console())
     results.introduce()
     if time_limit is None and on_terminal():
         time_limit = PATIENCE
@@ -130,25 +74,25 @@ def compare_on_table(
     to_fit = None if time_limit is None else time_to_fit(time_limit, began)
     (output / PROMISED).unlink(missing_ok=True)  # of an earlier run
     screen = Screen(results.write, results.table, math.inf if to_fit is None else time.monotonic() + to_fit)
-    with _keeping_fits(output, resume=resume):
+    with _keeping_fits(output, resume=fits.resume):
         frontier = _sweep(
             screen,
             output,
             data=dataset,
-            algorithms=wanted,
-            points=points,
+            algorithms=fits.algorithms,
+            points=fits.points,
             score=named,
-            budget=budget,
-            cv=cv,
+            budget=choice.budget,
+            cv=fits.cv,
             time_limit=to_fit,
-            cluster=cluster,
-            references=not no_references,
+            cluster=fits.cluster,
+            references=not choice.no_references,
         )
         outages = None if screen.interrupted else results.find_outages(frontier)
         written = screen.keep(frontier, *([] if outages is None else [outages]))
         remove_other_models(output)
     with name_written_files(written):
-        results.show(frontier, outages, all_points=all_points)
+        results.show(frontier, outages, all_points=choice.all_points)
         certificate = Promised.of(frontier, dataset, promises) if promises else Promised(None)
         certificate.show(results.console)
         results.end(", ".join([written, *certificate.write(output)]))
@@ -157,23 +101,13 @@ def compare_on_table(
         _end_with_fits(output, "the constant" if screen.so_far is None else "a first look")
 
 
-def split_names(lists: Sequence[str]) -> list[str] | None:
-    """Return the names of lists such as `miser,stumps`; None without any list."""
-    names = [name.strip() for text in lists for name in text.split(",") if name.strip()]
-    if lists and not names:
-        raise ParameterError(f"--algorithms: expected names, separated by commas, got {','.join(lists)!r}")
-    return names or None
-
-
-def _choose_score(
-    dataset: Dataset, algorithms: list[str] | None, score: str | None, promises: Sequence[Promise], cv: int | None
-) -> str | LibraryScore:
+def _choose_score(dataset: Dataset, fits: FitOptions, promises: Sequence[Promise]) -> str | LibraryScore:
     """Return the score; refuse what does not suit the data, and so before an old run is cleared."""
-    choose_algorithms(dataset.task, algorithms, len(dataset.classes))
-    chosen = choose_score_of_study(dataset, score)
+    choose_algorithms(dataset.task, fits.algorithms, len(dataset.classes))
+    chosen = choose_score_of_study(dataset, fits.score)
     check_on_test(promises, dataset)
-    if cv:
-        Division.of_data(dataset, cv)
+    if fits.cv:
+        Division.of_data(dataset, fits.cv)
     return chosen
 
 

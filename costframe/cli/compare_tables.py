@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,14 @@ import click
 from attrs import evolve
 from rich.console import Group
 
+from costframe.cli.compare_options import FitOptions, SplitOptions
 from costframe.cli.compared import FILES, print_comparison, sheet_table
 from costframe.cli.exits import end_interrupted, name_written_files
 from costframe.cli.fit_checks import check_fit
 from costframe.cli.given_data import DEFAULT_DATA, is_file, open_data
 from costframe.cli.listings import print_broken_plugins
 from costframe.cli.outputs import check_apart, check_directory, check_overwrite
+from costframe.cli.outsiders import read_outsiders
 from costframe.cli.reading import ReadingOptions
 from costframe.cli.screen import Screen
 from costframe.comparison.comparison import Comparison
@@ -27,7 +29,6 @@ from costframe.comparison.sheets import over_tables, score_sheet
 from costframe.comparison.tables import find_in_folder, name_apart
 from costframe.core.errors import ParameterError
 from costframe.datasets import Dataset
-from costframe.programs import OutsiderProgram
 from costframe.study.run_folder import hold_alone
 from costframe.training.console import Output
 from costframe.training.console import output as make_console
@@ -36,40 +37,20 @@ REPEATS = 10
 TO_END = 0.05, 6.0  # share of a time limit, and seconds, for the last tables and pictures
 
 
-def compare_tables(
-    data: tuple[str, ...],
-    *,
-    reading: ReadingOptions,
-    algorithms: list[str] | None,
-    repeats: int | None,
-    reference: str | None,
-    levels: tuple[float, ...] | None,
-    outsiders: Sequence[OutsiderProgram],
-    score: str | None,
-    points: int | None,
-    cv: int | None,
-    time_limit: float | None,
-    cluster: str | None,
-    output: Path,
-    resume: bool,
-    force: bool,
-    without_effect: Mapping[str, Any],
-) -> None:
+def compare_tables(data: tuple[str, ...], reading: ReadingOptions, fits: FitOptions, splits: SplitOptions) -> None:
     """Compare algorithms and outsiders on the same splits of tables, write the results, and print them."""
-    began = time.monotonic()
-    for option, value in without_effect.items():
-        if value:
-            raise ParameterError(f"{option}: has no effect on several tables or repeated splits; leave it out")
-    check_fit(algorithms, reading.task, score)
+    began, output, time_limit = time.monotonic(), fits.output or Path("comparison"), fits.time_limit
+    outsiders = read_outsiders(splits.outsiders)
+    check_fit(fits.algorithms, reading.task, fits.score)
     for name in data:
         check_apart({"--output": [output / name for name in FILES]}, {"DATA": name, "--costs": reading.costs})
     check_directory(output, FILES)
     click.get_current_context().with_resource(hold_alone(output))
-    _check_room(output, resume=resume, force=force)
+    _check_room(output, resume=fits.resume, force=fits.force)
     tables = _open_all(data or (DEFAULT_DATA,), reading)
     print_broken_plugins()
     console = make_console()
-    if force:
+    if fits.force:
         (output / RESULTS).unlink(missing_ok=True)
     ends = math.inf if time_limit is None else began + time_limit
     screen = Screen(
@@ -82,18 +63,18 @@ def compare_tables(
     found = _compare(
         screen,
         tables=tables,
-        algorithms=[*([None] if algorithms is None else algorithms), *outsiders],
-        repeats=repeats or REPEATS,
-        reference=reference,
-        score=score,
+        algorithms=[*([None] if fits.algorithms is None else fits.algorithms), *outsiders],
+        repeats=splits.repeats or REPEATS,
+        reference=splits.reference,
+        score=fits.score,
         seed=reading.seed or 0,
-        points=points,
-        cv=cv,
-        cluster=cluster,
+        points=fits.points,
+        cv=fits.cv,
+        cluster=fits.cluster,
         directory=output,
-        resume=resume,
+        resume=fits.resume,
         time_limit=None if time_limit is None else time_to_fit(time_limit, began),
-        **({} if levels is None else {"levels": levels}),
+        **({} if splits.levels is None else {"levels": splits.levels}),
     )
     written = screen.keep(found)
     with name_written_files(written):

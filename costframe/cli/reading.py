@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from attrs import fields_dict, frozen
+from attrs import frozen
 
 from costframe.cli.arguments import text
 
@@ -79,13 +79,6 @@ class ReadingOptions:
     keep_ids: tuple[str, ...] = ()  # features that look like ids
     records: bool | None = None  # whether empty cells of priced columns are tests that nobody made
     seed: int | None = None  # of the split into parts
-
-    @classmethod
-    def gather(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Return the options of a command with those of reading, if it has some, as one `reading`."""
-        ours = {name: options[name] for name in fields_dict(cls) if name in options}
-        others = {name: value for name, value in options.items() if name not in ours}
-        return others | {"reading": cls(**ours)} if ours else others
 
     @property
     def of_table(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from costframe.cli.arguments import (
     text,
 )
 from costframe.cli.commands.promise import promise_options
+from costframe.cli.compare_options import ChoiceOptions, FitOptions, SplitOptions
 from costframe.cli.reading import first_options, further_options
 from costframe.cli.run import run
 
@@ -98,4 +99,4 @@ def compare(**options: Any) -> None:
     With --promise, the command also writes promised.model: the cheapest model, or cascade of two, that is certified on
     the test rows to keep all promises. If there is none, it says the best that can be promised, and ends with status 2.
     """
-    run("costframe.cli.compare:compare", options)
+    run("costframe.cli.compare:compare", options, fits=FitOptions, splits=SplitOptions, choice=ChoiceOptions)
