@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from costframe.core.errors import CostframeError
-from costframe.study.candidates import Prices, candidates_of, task_of
+from costframe.study.candidates import candidates_of, task_of
 from costframe.study.common_prices import common_prices
 from costframe.study.division import Division, StudyData
 from costframe.study.failures import UnfinishedError
@@ -16,11 +16,10 @@ from costframe.study.fitted import StudyResult
 from costframe.study.learning_candidates import gaps_of_rows, notes_on, with_gaps, with_learning
 from costframe.study.processes import by_joblib
 from costframe.study.progress import Progress
-from costframe.study.score_choice import choose_error_cost, choose_score
+from costframe.study.score_choice import choose_score_at_prices
 from costframe.study.settings import StudySettings
 from costframe.study.study import Study
 from costframe.study.study_run import fit_study
-from costframe.training.library_scores import LibraryScore
 
 
 def fit_estimators(
@@ -36,7 +35,8 @@ def fit_estimators(
     candidates = candidates_of(estimators)
     task = task_of(candidates, has_queries=rows.train.qid is not None)
     prices = common_prices(costs, candidates, rows.train.X)
-    score = _choose_score(settings.scoring, task, rows, prices)
+    classes = rows.train.list_classes() if task == "classification" else np.empty(0)
+    score = choose_score_at_prices("scoring", settings.scoring, task, classes, prices.costs, prices.names)
     rows = rows.with_records(prices, by_class=task != "regression")
     division = Division.of_rows(
         rows,
@@ -57,14 +57,6 @@ def fit_estimators(
             "cv=0, or smaller estimators"
         )
     return StudyResult(fits, str(score), prices.costs.unit, prices.full_cost, notes_on(gaps))
-
-
-def _choose_score(scoring: Any, task: str, rows: StudyData, prices: Prices) -> str | LibraryScore:
-    """Return the score that is asked for, or else the cost of errors where these have prices, or the task's own."""
-    n_classes = max(rows.train.count_classes(), 2) if task == "classification" else 0
-    if scoring is None and prices.costs.errors is not None:
-        return choose_error_cost(prices.costs, task, np.unique(rows.train.y), prices.names)
-    return choose_score("scoring", scoring, task, n_classes)
 
 
 def _skip_late(_algorithm: str, error: CostframeError) -> None:

@@ -18,7 +18,7 @@ from costframe.study.measured import Measured, measure_copies
 from costframe.study.objective import objective_of
 from costframe.study.outage_groups import groups_of_sources, list_groups, split_by_spending
 from costframe.study.rows import StudyRows
-from costframe.study.score_choice import TASK_OF, choose_error_cost, choose_score
+from costframe.study.score_choice import TASK_OF, choose_score_at_prices
 from costframe.training.library_scores import LibraryScore
 
 _MOST_ROWS = 20_000  # enough for the third decimal of a score
@@ -68,7 +68,9 @@ def outages(
         fitted = FittedEstimator(predictor, "ranker") if is_ranker else FittedEstimator(predictor)
     prices = CostModel.of(fitted.costs_ if costs is None else costs, predictor.feature_names)
     rows = StudyRows.of(X, y, sample_weight, qid, groups=groups, made=made).with_records_for(fitted, prices)
-    score = _choose_score(fitted, prices, TASK_OF[kind_of(fitted) or "regressor"], scoring)
+    task = TASK_OF[kind_of(fitted) or "regressor"]
+    classes = np.asarray(fitted.classes_ if task == "classification" else ())
+    score = choose_score_at_prices("scoring", scoring, task, classes, prices, predictor.feature_names)
     return measure_outages(score, fitted, rows, ExpectedCost(prices), sources=sources)
 
 
@@ -117,11 +119,3 @@ def _at_most(rows: StudyRows, most: int) -> StudyRows:
         return rows
     number = np.arange(len(rows.y)) if rows.qid is None else np.unique(rows.qid, return_inverse=True)[1]
     return rows.take(np.flatnonzero(number % step == 0))
-
-
-def _choose_score(model: Any, prices: CostModel, task: str, scoring: Any) -> str | LibraryScore:
-    """Return the score that a caller gives, by default the cost of errors where they have prices, else the task's."""
-    classes = np.asarray(model.classes_) if task == "classification" else None
-    if scoring is None and prices.errors is not None and task != "ranking":
-        return choose_error_cost(prices, task, classes, model.predictor_.feature_names)
-    return choose_score("scoring", scoring, task, 0 if classes is None else len(classes))

@@ -206,15 +206,15 @@ class StudyRows:
                 raise ParameterError(f"{name}{suffix}: has no effect without X{suffix} and y{suffix}")
         return None
 
-    def count_classes(self) -> int:
-        """Return the number of classes; refuse labels that are none."""
+    def list_classes(self) -> NDArray[Any]:
+        """Return the classes, ascending, (K,); refuse labels that are none."""
         if self.y.dtype.kind == "f":
             check_target(self.y, len(self.y), "y")
         try:
             check_classification_targets(self.y)
         except ValueError as error:
             raise DataError(f"y: {error}") from error
-        return len(np.unique(self.y))
+        return np.unique(self.y)
 
     def hold_out(self, share: float, seed: Any, *, classes: bool) -> tuple[I8, I8]:
         """Return the numbers of training rows and of a held-out share of rows, or of the groups or queries."""

@@ -36,9 +36,38 @@ def choose_error_cost(costs: CostModel, task: str, classes: NDArray[Any] | None,
     return error_cost(costs.errors, names)
 
 
+def choose_score_at_prices(
+    parameter: str, score: Any, task: str, classes: NDArray[Any], costs: CostModel, names: Sequence[str]
+) -> str | LibraryScore:
+    """Return the score to use: by default the cost of errors where prices have errors, else the task's own.
+
+    Parameters
+    ----------
+    parameter : str
+        Begins errors of `score`.
+    score : str, callable or None
+        What a caller gives.
+    task : {"classification", "regression", "ranking"}
+    classes : array (K,)
+        Labels of a classification.
+    costs : CostModel
+    names : sequence of str
+        Columns of the rows to score.
+    """
+    if score is None and costs.errors is not None:
+        return choose_error_cost(costs, task, classes if task == "classification" else None, names)
+    return choose_score(parameter, score, task, max(len(classes), 2) if task == "classification" else 0)
+
+
 def check_score(data: Dataset | LargeDataset, score: Any) -> str | LibraryScore:
-    """Return the score to use for a data set; refuse data that lack rows of some class that it needs."""
+    """Return the score to use for a data set, by default the task's own; errors are those of `_check_parts`."""
     name = choose_score("score", score, data.task, len(data.classes))
+    _check_parts(data, name)
+    return name
+
+
+def _check_parts(data: Dataset | LargeDataset, name: str | LibraryScore) -> None:
+    """Refuse data that lack rows of some class, or grade, that a score needs."""
     needs_both = str(name) in {"average_precision", "f1"} and len(data.classes) == 2
     for part in ("valid", "test") if needs_both or str(name).startswith("roc_auc") else ():
         absent = set(data.classes) - set(np.unique(data.part(part).y).tolist())
@@ -47,16 +76,17 @@ def check_score(data: Dataset | LargeDataset, score: Any) -> str | LibraryScore:
     if by_query := QueryScore.named(name):
         for part in ("valid", "test"):
             by_query.check_grades(data.part(part).y, f"{data.name}, {part!r}")
-    return name
 
 
 def choose_score_of_study(data: Dataset, score: Any) -> str | LibraryScore:
-    """Return the score to use for a study of a data set: by default the cost of errors, if prices have errors.
+    """Return the score to use for a study of a data set, as `choose_score_at_prices` does.
 
-    It refuses rows of any part in which the value of a column cannot be a price, before anything is fitted.
+    It refuses rows of any part in which the value of a column cannot be a price, and data that lack what the score
+    needs, before anything is fitted.
     """
+    chosen = choose_score_at_prices("score", score, data.task, np.array(data.classes), data.costs, data.feature_names)
     if score is None and data.costs.errors is not None:
-        chosen = choose_error_cost(data.costs, data.task, np.array(data.classes), data.feature_names)
         data.costs.errors.check_rows(data.X, data.feature_names, data.name)
-        return chosen
-    return check_score(data, score)
+    else:
+        _check_parts(data, chosen)
+    return chosen
