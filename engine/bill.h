@@ -34,6 +34,15 @@ inline void add(Vector<u64> total, Vector<const u64> more) {
     }
 }
 
+// Add the price of a feature with the resources that it needs first; return the new count of `found`. Those that are
+// unpaid are `after` now, and appended to the first `count` of `found`.
+inline i64 add_feature(const Bill& bill, i64 u, u8* state, u8 after, i64* found, i64 count, Vector<u64> total) {
+    add(total, bill.cost[u]);
+    const i64 end = bill.needs.change(u, state, unpaid, after, found, count);
+    for (i64 i = count; i < end; ++i) add(total, bill.resource_cost[found[i]]);
+    return end;
+}
+
 inline bool exceeds(Vector<const u64> one, Vector<const u64> other) {
     for (std::size_t w = one.size(); w-- > 0;) {
         if (one[w] != other[w]) return one[w] > other[w];

@@ -215,10 +215,8 @@ class CappedRow {
     // Add the price of a feature with the resources that it needs first, or of a further use.
     void add_price(i64 u, bool fresh) {
         if (!(row.marks[u] & is_bought)) {
-            add(due_, bill_.cost[u]);
+            add_feature(bill_, u, paid_, pending, found_.data(), 0, due_);
             trip_.go_for(u, paid_, due_);
-            const i64 count = change_resources(u, unpaid, pending);
-            for (i64 i = 0; i < count; ++i) add(due_, bill_.resource_cost[found_[i]]);
         }
         if (fresh && row.marks[u] & is_used) add(due_, bill_.reuse);
     }
@@ -256,9 +254,7 @@ class CappedRow {
             for (i64 u : reads) {
                 if (marks[u] & is_bought || row.bars(u)) continue;
                 marks[u] |= is_bought;
-                add(most, bill_.cost[u]);
-                const i64 count = bill_.needs.change(u, by_then.data(), unpaid, paid, found_.data(), 0);
-                for (i64 i = 0; i < count; ++i) add(most, bill_.resource_cost[found_[i]]);
+                add_feature(bill_, u, by_then.data(), paid, found_.data(), 0, most);
             }
             add(most, bill_.most[number]);
             const bool certain = !exceeds(most, limit_);

@@ -86,10 +86,7 @@ class OneRound {
    private:
     void buy(i64 u) {
         if (row_.marks[u] & is_bought) return;
-        add(spent, bill_.cost[u]);
-        const i64 first = n_found_;
-        n_found_ = bill_.needs.change(u, by_then_.data(), unpaid, paid, found_.data(), first);
-        for (i64 i = first; i < n_found_; ++i) add(spent, bill_.resource_cost[found_[i]]);
+        n_found_ = add_feature(bill_, u, by_then_.data(), paid, found_.data(), n_found_, spent);
         trip_.go_for(u, paid_before_, spent);
     }
 
