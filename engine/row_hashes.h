@@ -15,6 +15,10 @@ inline u64 mix(u64 word) {
     return word ^ (word >> 31);
 }
 
+inline void mix_words(Vector<u64> words) {
+    for (u64& word : words) word = mix(word);
+}
+
 // The bits of a value; zeros of both signs are equal, and so are all NaN.
 inline u64 word_of(double x) {
     constexpr u64 missing = 0x7FF8000000000000;

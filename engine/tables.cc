@@ -33,6 +33,8 @@ struct Planned {
 
 }  // namespace
 
+EXPORT void mix_words(u64* words, i64 n) { costframe::mix_words(span(words, n)); }
+
 EXPORT void hash_rows(const double* X, i64 n, i64 d, u64* hashes) { costframe::hash_rows({X, n, d}, span(hashes, n)); }
 
 EXPORT void digest_rows(const double* X, i64 n, i64 d, const i64* columns, i64 c, const double* y, u64* digests) {

@@ -74,6 +74,7 @@ from costframe.engine.rows import digest_rows as digest_rows
 from costframe.engine.rows import exp_float32 as exp_float32
 from costframe.engine.rows import hash_rows as hash_rows
 from costframe.engine.rows import mark_unknown as mark_unknown
+from costframe.engine.rows import mix_words as mix_words
 from costframe.engine.rows import round_digits as round_digits
 from costframe.engine.rows import score_rows as score_rows
 from costframe.engine.rows import sum_exactly as sum_exactly

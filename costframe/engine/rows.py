@@ -4,6 +4,7 @@ from costframe.engine.library import bind, constants
 
 # Rows and sums: engine/row_hashes.h, engine/row_digests.h, engine/sums.h
 (DIGITS,) = constants("digits_of_doubles")  # of an exact sum
+mix_words = bind("mix_words(words: >u8[n])")  # the finalizer of SplitMix64
 hash_rows = bind("hash_rows(X: f8[n,d], hashes: >u8[n])")
 digest_rows = bind("digest_rows(X: f8[n,d], columns: i8[c], y: f8[n], digests: >u8[n])")
 add_exactly = bind("add_exactly(values: f8[n], sums: >i8[71])")

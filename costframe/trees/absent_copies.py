@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from costframe.core.arrays import B1, I8
 from costframe.core.tables.row_draws import uniform
+from costframe.core.tables.row_hashes import mix
 from costframe.trees.bin_mapper import MISSING_BIN, BinnedData
 
 _MOST_ABSENT = 0.9  # largest mean share of absent features of a copy
@@ -47,13 +48,6 @@ def _draw(numbers: NDArray[np.uint64], needs: B1, count: int) -> B1:
         columns = np.uint64(0xD1342543DE82EF95) * (group + 1).astype(np.uint64)
         parts.append(uniform(mix(seed[:, np.newaxis] ^ columns)) < share[:, np.newaxis])
     return np.concatenate(parts)
-
-
-def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return hashes of numbers (SplitMix64)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 def _groups(needs: B1) -> I8:

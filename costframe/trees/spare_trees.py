@@ -22,11 +22,11 @@ from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.run_stages import predict_rows
 from costframe.core.stages.stages import Answer
 from costframe.core.sums import exact_mean
-from costframe.core.tables.row_hashes import hash_table
+from costframe.core.tables.row_hashes import hash_table, mix
 from costframe.training.data import Rows
 from costframe.training.losses import LogisticLoss, PointwiseLoss, SoftmaxLoss, SquaredLoss
 from costframe.training.shares import ShareLoss
-from costframe.trees.absent_copies import lack_at_random, mix
+from costframe.trees.absent_copies import lack_at_random
 from costframe.trees.bin_mapper import BinnedData
 from costframe.trees.boosting_run import BoostingRun, Grow
 from costframe.trees.ensemble import Ensemble

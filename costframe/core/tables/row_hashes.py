@@ -30,6 +30,13 @@ def hash_table(table: Any, start: NDArray[np.uint64] | None = None, *, n_threads
     return hashes
 
 
+def mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers with the bits of each spread over all of them, of the same shape."""
+    mixed = np.array(numbers, order="C")
+    engine.mix_words(mixed.reshape(-1))
+    return mixed
+
+
 def hash_rows(columns: Iterable[Any], n_rows: int) -> NDArray[np.uint64]:
     """Return a hash of each row's values in columns, (n_rows,) each: uint64 (n_rows,)."""
     hashes = np.zeros(n_rows, np.uint64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, pdtrik
 
 from costframe import Answer, CostModel, StageTree, WeakLearnerBank
-from costframe.engine import Record
+from costframe.engine import Record, mix_words
 from costframe.plugin import (
     B1,
     F8,
@@ -121,9 +121,10 @@ class Bags:
 
     def draw(self, tree: int) -> tuple[I8, F8]:
         """Return the rows of a tree's bag, ascending, and their weights in it; a bag is never empty."""
-        z = self.number + _mixed(np.uint64(self.seed % 2**63) * np.uint64(1_000_003) + np.uint64(tree + 1))
+        start = (self.seed % 2**63 * 1_000_003 + tree + 1) % 2**64
+        z = self.number + _draw_bits(np.array([start], np.uint64))
         mean = np.maximum(self.weight, 1.0)
-        drawn = _poisson(np.clip(_mixed(z) / 2.0**64, 2.0**-60, 1 - 2.0**-53), mean)
+        drawn = _poisson(np.clip(_draw_bits(z) / 2.0**64, 2.0**-60, 1 - 2.0**-53), mean)
         if not drawn.any():
             drawn = mean
         inside = drawn > 0
@@ -164,13 +165,11 @@ class ForestRows:
         return cls(rows, order, mapper.transform(X, n_threads=n_threads), data.n_classes, bags)
 
 
-def _mixed(numbers: Any) -> Any:
-    """Mix the bits of uint64 numbers: splitmix64."""
-    with np.errstate(over="ignore"):
-        z = numbers + _GOLDEN
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
+def _draw_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the draw of SplitMix64 that follows each number, (n,)."""
+    drawn = numbers + _GOLDEN
+    mix_words(drawn)
+    return drawn
 
 
 def grow_forest(
@@ -180,9 +179,8 @@ def grow_forest(
     split, columns = _lay_out_prices(given, prices), np.ascontiguousarray(given.binned.columns[given.splittable])
 
     def grow(t: int) -> tuple[TreeTable, F8]:
-        return _grow(
-            given, columns, split, rule, t, int(_mixed(np.uint64(seed % 2**63 + 7919 * (t + 1))) >> np.uint64(1))
-        )
+        (drawn,) = _draw_bits(np.array([seed % 2**63 + 7919 * (t + 1)], np.uint64)).tolist()
+        return _grow(given, columns, split, rule, t, drawn >> 1)
 
     grown = run_parallel(grow, range(n_trees), n_threads)
     trees = TreeTable.concatenate([table for table, _ in grown])
