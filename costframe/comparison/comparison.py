@@ -96,7 +96,7 @@ class Comparison(Compared):
         ----------
         tables : list of data sets, names, or paths; a mapping of names to these; or one
             A `Dataset`, the name of one, a file that `datasets.read_table` reads, or a folder: of Parquet files, or of
-            one table beside its prices, `costs.toml` or `costs.json`.
+            one table beside its prices, `costs.toml` or `costs.json`. Files of one name are named with their folders.
         algorithms : list of names, estimators and outsiders; a mapping of names to these; or one, optional
             An estimator of costframe is fitted at many tradeoffs or along its path; one of another library is fitted
             once, and adopted; an `Outsider` is anybody's policy. By default the usual algorithms of the tables' tasks;
