@@ -2,18 +2,21 @@
 
     python benchmarks/board.py OUTPUT [heart cube drawn spam ...] [--sides planner cegb LightGBM GDFS ...]
                                [--public FOLDER] [--repeats 5] [--rows 5000] [--reference LightGBM] [--time-limit 3600]
+                               [--levels .15 .25 .35 .5]
 
 Each table has a folder in OUTPUT with its lines of results, from which an interrupted board goes on; a table whose fits
 have all ended costs nothing. OUTPUT itself gets the page, tables and pictures of all lines, as `costframe board` makes
-them, and `tables.txt`: which tables there were, and what the marks of missing values alone score on them.
+them, at shares of the cost of all features (`--levels`), and `tables.txt`: which tables there were, and what the marks
+of missing values alone score on them.
 
 Stored tables need ../shared; those of optimal trees have names such as streed-pima-high, and are compared by bills.
 "drawn" are borrowers, and family names of harness/families.py are drawn tables, too. Public tables are those of
 harness/public_files.py: the user downloads them into FOLDER, and `tables.txt` says which were there. `NAME:records` is
 a table whose missing tests were not made, so that each side is scored on completed records (docs/records.md).
 
-Sides are names of algorithms, and LightGBM's and CatBoost's penalties, STreeD's optimal trees, DIME, GDFS and
-AACO. DIME and GDFS need PyTorch, in this environment or in that of the Python that COSTFRAME_TORCH names.
+Sides are names of algorithms, and LightGBM's and CatBoost's penalties, STreeD's optimal trees, DIME, GDFS, AACO, the
+same features for all rows ("knapsack"), and a path of CEGB with all its models ("path", "no look-ahead"). DIME and GDFS
+need PyTorch, in this environment or in that of the Python that COSTFRAME_TORCH names.
 """
 
 from __future__ import annotations
@@ -29,11 +32,14 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 import costframe as cf
+from costframe.comparison.levels import LEVELS
 from costframe.comparison.lines import RESULTS
 from costframe.datasets import Dataset
 from costframe.study.failures import UnfinishedError
 from harness.aaco import AACO
+from harness.cegb_paths import CEGBPath
 from harness.families import FAMILIES, draw_classes
+from harness.knapsack import Knapsack
 from harness.optimal_trees import OptimalTrees
 from harness.penalties import CatBoostPenalties, LightGBMPenalties
 from harness.public_files import TABLES, load_public
@@ -53,7 +59,11 @@ FIELD: dict[str, Callable[[], Outsider]] = {
     "DIME": dime,
     "GDFS": gdfs,
     "AACO": AACO,
+    "knapsack": Knapsack,
+    "path": CEGBPath,
+    "no look-ahead": lambda: CEGBPath(look_ahead=False, name="no look-ahead"),
 }
+USUAL = *OURS, *tuple(FIELD)[:6]
 RECORDS = ":records"
 BILLED = [
     f"streed-{name}-{level}" for name in ("heart", "hepatitis", "pima", "breast") for level in ("low", "middle", "high")
@@ -91,9 +101,9 @@ def main() -> None:
         folders += [folder] if (folder / RESULTS).exists() else []
     (asked.output / "tables.txt").write_text("\n".join([*states, *_public_states(asked.public)]) + "\n")
     if folders:
-        board = cf.Comparison.load(folders)
+        board = cf.Comparison.load(folders, levels=asked.levels)
         known = asked.reference in board.sides
-        board = cf.Comparison.load(folders, reference=asked.reference) if known else board
+        board = cf.Comparison.load(folders, levels=asked.levels, reference=asked.reference) if known else board
         board.write(asked.output, title="Board")
         print("\n".join([*board.notes, f"wrote the board of {len(board.tables)} tables to {asked.output}"]))
 
@@ -103,11 +113,12 @@ def _options() -> argparse.Namespace:
     known = [*SCORES, *BILLED, *FAMILIES, *TABLES, *(f"{name}{RECORDS}" for name in TABLES)]
     parser.add_argument("output", type=Path)
     parser.add_argument("tables", nargs="*", help=f"by default {' '.join(STORED)} and the public ones")
-    parser.add_argument("--sides", nargs="+", default=[*OURS, *FIELD], help=f"by default {' '.join([*OURS, *FIELD])}")
+    parser.add_argument("--sides", nargs="+", default=USUAL, help=f"of plugins, or {', '.join(FIELD)}")
     parser.add_argument("--public", type=Path, help="folder with files of public tables")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, default=5_000, help="most training rows; four times as many of the others")
     parser.add_argument("--reference", default="LightGBM")
+    parser.add_argument("--levels", type=float, nargs="+", default=LEVELS, help="shares of the cost of all features")
     parser.add_argument("--time-limit", type=float, default=float("inf"), help="seconds")
     asked = parser.parse_args()
     asked.tables = asked.tables or [*STORED, *(TABLES if asked.public else ())]

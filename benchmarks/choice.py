@@ -6,32 +6,43 @@
 A case is a choice: the recommended model, and those within 2, 5, 10, 20 and 50 % of the cost of all features, of each
 algorithm and of their union; equal choices of one frontier are one case. It is covered if the test score is in
 `Frontier.interval`, which should hold nine times of ten. `--keep` stores the fitted points in a folder and reads them
-from it, also those of peers_frontier.py. Split 0 is the table's own, others are drawn by seed. Each split of "drawn"
-has rows of its own, and 20,000 test rows.
+from it. Split 0 is the table's own, others are drawn by seed. Each split of "drawn" has rows of its own, and 20,000
+test rows.
 """
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe import CostframeError
 from costframe.choices.frontier import Frontier
 from costframe.study.algorithms import choose_algorithms
+from costframe.study.all_fits import fit_all
+from costframe.study.division import Division
+from costframe.study.entrants import Entrant
+from costframe.study.events import FitTask
 from costframe.study.fitted import StudyResult
+from costframe.study.paths import has_path
+from costframe.study.progress import silent
+from costframe.study.settings import StudyPlan
+from costframe.study.study import Study
 from harness.points import NEAR, markdown
-from harness.sides import fit_algorithm
 from harness.tables import FREE, SCORES, STORED, load, options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from costframe.datasets import Dataset
+    from costframe.study.fitted import Fitted
     from costframe.study.points import Point
 
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.5)
+POINTS = 42  # of a path
 RECOMMENDED = 1.0  # stands for the recommended model, which has no budget
 
 
@@ -86,6 +97,20 @@ def choose(name: str, split: int, wanted: list[str] | None, keep: Path | None) -
         sides["union"] = [each for found in sides.values() for each in found]
     for side, found in sides.items():
         yield from choices(side, Frontier.of(StudyResult(found, SCORES[name], data.costs.unit, data.full_cost)))
+
+
+def fit_algorithm(data: Dataset, split: int, name: str, keep: Path | None) -> list[Fitted]:
+    """Fit an algorithm as `costframe compare` does, and measure its points; or read stored points, without models."""
+    kept = None if keep is None else keep / f"{data.name}-{split}-{name}.pickle"
+    if kept is not None and kept.exists():
+        return list(pickle.loads(kept.read_bytes()))  # noqa: S301 - our own file
+    study = Study([Entrant.of(name, data, {"n_jobs": 2})], Division.of_data(data, None), SCORES[data.name])
+    trial = study.trial(FitTask(name))
+    found = fit_all(trial, StudyPlan(points=POINTS if has_path(trial) else None), silent)
+    found = [evolve(each, model=None) for each in found]
+    if kept is not None:
+        kept.write_bytes(pickle.dumps(found))
+    return found
 
 
 def choices(side: str, frontier: Frontier) -> Iterator[Case]:

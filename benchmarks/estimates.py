@@ -35,12 +35,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import costframe as cf
+from costframe.comparison.statistics import standard_error
 from costframe.datasets import Dataset
 from costframe.study.estimates import NINE_OF_TEN
 from costframe.study.score_choice import choose_score_of_study
 from costframe.training.scoring import score_named, with_labels
 from harness.families import FAMILIES, draw_classes
-from harness.points import markdown, standard_error, with_errors
+from harness.points import markdown, with_errors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve
 
-from cegb_paper import PREFIXES
 from costframe.core.prices.costs import CostModel, FeaturePrice
 from costframe_cegb import CEGBClassifier
 from costframe_miser import MiserClassifier
+from harness.fits import PREFIXES
 from harness.points import BUDGETS, at_budgets, markdown, measure, prefix
 from harness.tables import SCORES, load, options, single_prices
 

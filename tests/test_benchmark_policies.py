@@ -57,6 +57,18 @@ def figures(data, models):
     return found
 
 
+def test_a_knapsack_has_the_most_worth_within_its_budget(harness):
+    costs, names = cf.CostModel.of(PRICES), tuple(PRICES["features"])
+    prices = costs.select(names)
+    sets = [np.array(chosen) for chosen in itertools.product([False, True], repeat=len(names))]
+    for seed, budget in itertools.product(range(3), np.arange(0.0, 9.5)):
+        worth = np.random.default_rng(seed).random(len(names))
+        best = max(worth[chosen].sum() for chosen in sets if prices.of_set(np.flatnonzero(chosen)) <= budget)
+        found = harness("knapsack").fill(worth, costs, names, budget)
+        assert prices.of_set(np.flatnonzero(found)) <= budget
+        assert worth[found].sum() == pytest.approx(best)
+
+
 def test_next_prices_are_those_of_the_ledger(harness):
     costs = cf.CostModel.of(PRICES)
     prices = harness("prices_next").NextPrices.of(costs)

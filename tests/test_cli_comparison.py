@@ -39,8 +39,9 @@ def test_several_tables_make_a_comparison_that_resumes_and_that_a_board_merges(f
     assert "above cegb in the mean over 2 tables" in said
     names = {path.name for path in output.iterdir()}
     assert names == {
-        RESULTS, "report.html", "levels.csv", "summary.csv", "summary.jsonl", "tables.tex", "table-first.svg",
-        "table-first.png", "table-second.svg", "table-second.png", "differences-points.svg", "differences-points.png",
+        RESULTS, "report.html", "levels.csv", "summary.csv", "summary.jsonl", "tables.tex", "tables.md",
+        "table-first.svg", "table-first.png", "table-second.svg", "table-second.png", "differences-points.svg",
+        "differences-points.png",
     }  # fmt: skip
     lines = (output / RESULTS).read_text()
     again = run("compare", *tables, "--target", "ill", *QUICK, "--repeats", "2", "--output", str(output))

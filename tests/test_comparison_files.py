@@ -19,6 +19,7 @@ from costframe.comparison.export import level_rows, summary_rows, to_csv
 from costframe.comparison.figures import ComparisonDisplay
 from costframe.comparison.files import files_of
 from costframe.comparison.latex import escape_latex, to_latex
+from costframe.comparison.markdown import to_markdown
 from costframe.comparison.page import comparison_page
 from costframe.comparison.sheets import Sheet, sheets_of
 from costframe.core.errors import ParameterError
@@ -80,6 +81,16 @@ def test_latex_compiles(compared, tmp_path):
     subprocess.run(["pdflatex", "-halt-on-error", "x.tex"], cwd=tmp_path, check=True, capture_output=True)  # noqa: S607
 
 
+def test_markdown_shows_every_cell_as_it_is(compared):
+    markdown = pytest.importorskip("markdown", reason="needs markdown")
+    sheets = [*sheets_of(compared), Sheet("x", ODD, (ODD, "a|b"), (("![x](y)", "<.001"),), frozenset({(0, 1)}))]
+    page = ET.fromstring(f"<page>{markdown.markdown(to_markdown(sheets), extensions=['tables'])}</page>")  # noqa: S314
+    shown = [[["".join(cell.itertext()) for cell in row] for row in table.iter("tr")] for table in page.iter("table")]
+    assert shown == [[list(row) for row in (sheet.head, *sheet.rows)] for sheet in sheets]
+    assert [caption.text for caption in page.findall("p")] == [sheet.caption for sheet in sheets]
+    assert [len(list(table.iter("strong"))) for table in page.iter("table")] == [len(sheet.best) for sheet in sheets]
+
+
 def test_csv_has_each_choice_and_reads_back_to_the_last_bit(compared):
     rows = list(csv.DictReader(io.StringIO(to_csv(level_rows(compared)))))
     assert len(rows) == 2 * 4 * 3 * 7
@@ -109,7 +120,15 @@ def test_files_are_the_same_in_any_order_and_twice(compared, tmp_path):
     assert files_of(shuffled) == files_of(compared)
     written = compared.write(tmp_path / "out")
     names = {path.name for path in written}
-    assert {"report.html", "levels.csv", "summary.csv", "summary.jsonl", "tables.tex", "table-one.svg"} <= names
+    assert {
+        "report.html",
+        "levels.csv",
+        "summary.csv",
+        "summary.jsonl",
+        "tables.tex",
+        "tables.md",
+        "table-one.svg",
+    } <= names
     assert sum(name.endswith(".png") for name in names) == 3
     assert all(path.is_file() for path in written)
 

@@ -18,15 +18,8 @@ from attrs import frozen
 from joblib import Parallel, delayed
 from scipy import stats
 
-from harness.points import (
-    CLOSE,
-    NEAR,
-    NEGLIGIBLE,
-    cheapest,
-    compare,
-    markdown,
-    standard_error,
-)
+from costframe.comparison.statistics import standard_error
+from harness.points import CLOSE, NEAR, NEGLIGIBLE, cheapest, compare, markdown
 from harness.tables import OUTPUT, SCORES, options
 
 if TYPE_CHECKING:

@@ -43,48 +43,16 @@ class LightGBMPenalties:
 
     def fit(self, seen: SeenTable) -> Iterator[cf.Predictor]:
         """Fit 42 models."""
+        every = np.arange(len(seen.feature_names))
         for leaves in LEAVES:
-            yield self._fit_one(seen, leaves, {})
-            for penalties in self._penalties(seen):
-                yield self._fit_one(seen, leaves, penalties)
+            for penalties in ({}, *self._penalties(seen)):
+                yield cf.adopt(fit_lightgbm(seen, every, leaves, penalties, self.threads), seen.feature_names)
 
     def _penalties(self, seen: SeenTable) -> Iterator[dict[str, Any]]:
-        flat, rows = single_prices(seen.costs), len(seen.train)
+        alone, rows = single_prices(seen.costs), len(seen.train)
         for strength in STRENGTHS / seen.costs.full_cost(seen.feature_names):
             for kind, unit in (("lazy", 1), ("coupled", rows)):  # once a row, or once for all rows
-                yield {"cegb_tradeoff": 1.0, f"cegb_penalty_feature_{kind}": (2 * strength * unit * flat).tolist()}
-
-    def _fit_one(self, seen: SeenTable, leaves: int, penalties: dict[str, Any]) -> cf.Predictor:
-        import lightgbm
-
-        classes = len(seen.classes)
-        settings = {
-            "objective": {"regression": "regression", "ranking": "lambdarank"}.get(
-                seen.task, "multiclass" if classes > 2 else "binary"
-            ),
-            "num_leaves": leaves,
-            "learning_rate": RATE,
-            "min_data_in_leaf": 20 if len(seen.train) > SMALL else 5,
-            "num_threads": self.threads,
-            "verbosity": -1,
-            "seed": seen.seed % 2**31,
-            **({"num_class": classes} if classes > 2 else {}),
-            **penalties,
-        }
-        categories = [seen.feature_names.index(name) for name in seen.categorical]
-        rows = [
-            lightgbm.Dataset(
-                part.X,
-                seen.codes(part.y),
-                group=None if part.qid is None else np.unique(part.qid, return_counts=True)[1],
-                categorical_feature=categories,
-                params={"verbosity": -1},
-            )
-            for part in (seen.train, seen.valid)
-        ]
-        stop = lightgbm.early_stopping(PATIENCE, verbose=False)
-        model = lightgbm.train(settings, rows[0], ROUNDS, valid_sets=[rows[1]], callbacks=[stop])
-        return cf.adopt(model, seen.feature_names)
+                yield {"cegb_tradeoff": 1.0, f"cegb_penalty_feature_{kind}": (2 * strength * unit * alone).tolist()}
 
 
 @frozen
@@ -101,12 +69,12 @@ class CatBoostPenalties:
 
     def fit(self, seen: SeenTable) -> Iterator[cf.Predictor]:
         """Fit 42 models; numbers of categories count as numbers."""
-        flat, rows = single_prices(seen.costs), len(seen.train)
+        alone, rows = single_prices(seen.costs), len(seen.train)
         for shape in SHAPES:
             yield self._fit_one(seen, shape)
             for strength in STRENGTHS / seen.costs.full_cost(seen.feature_names):
                 for kind, unit in (("per_object_feature_penalties", 1), ("first_feature_use_penalties", rows)):
-                    yield self._fit_one(seen, shape | {kind: (2 * strength * unit * flat).tolist()})
+                    yield self._fit_one(seen, shape | {kind: (2 * strength * unit * alone).tolist()})
 
     def _fit_one(self, seen: SeenTable, settings: dict[str, Any]) -> cf.Predictor:
         import catboost
@@ -132,3 +100,36 @@ class CatBoostPenalties:
         rows = [catboost.Pool(part.X, seen.codes(part.y), group_id=part.qid) for part in (seen.train, seen.valid)]
         model.fit(rows[0], eval_set=rows[1], early_stopping_rounds=PATIENCE)
         return cf.adopt(model, seen.feature_names)
+
+
+def fit_lightgbm(seen: SeenTable, columns: np.ndarray, leaves: int, penalties: dict[str, Any], threads: int) -> Any:
+    """Return LightGBM's booster on some columns, int64 (any,), which rows of `valid` stop."""
+    import lightgbm
+
+    classes = len(seen.classes)
+    settings = {
+        "objective": {"regression": "regression", "ranking": "lambdarank"}.get(
+            seen.task, "multiclass" if classes > 2 else "binary"
+        ),
+        "num_leaves": leaves,
+        "learning_rate": RATE,
+        "min_data_in_leaf": 20 if len(seen.train) > SMALL else 5,
+        "num_threads": threads,
+        "verbosity": -1,
+        "seed": seen.seed % 2**31,
+        **({"num_class": classes} if classes > 2 else {}),
+        **penalties,
+    }
+    names = [seen.feature_names[column] for column in columns]
+    rows = [
+        lightgbm.Dataset(
+            part.X[:, columns],
+            seen.codes(part.y),
+            group=None if part.qid is None else np.unique(part.qid, return_counts=True)[1],
+            categorical_feature=[place for place, name in enumerate(names) if name in seen.categorical],
+            params={"verbosity": -1},
+        )
+        for part in (seen.train, seen.valid)
+    ]
+    stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+    return lightgbm.train(settings, rows[0], ROUNDS, valid_sets=[rows[1]], callbacks=[stop])

@@ -13,7 +13,6 @@ from attrs import frozen
 
 import costframe as cf
 from costframe.comparison.levels import LEVELS
-from costframe.comparison.statistics import standard_error
 from costframe.report.stage_statistics import see_stages
 from costframe.training.scoring import score_named
 from harness.tables import shared_module
@@ -29,7 +28,6 @@ BUDGETS = LEVELS  # shares of the cost of all features, as in ../shared/bench
 COMPARED = 40  # budgets at which two ways are compared
 NEGLIGIBLE, CLOSE = 0.05, 1.0  # differences, in points
 NEAR = 0.99  # of the best score
-HEAD = ["side", *(f"{share:.0%}" for share in BUDGETS), "saved within 1 %", "at", "splits"]
 
 
 def measure(data: Dataset, model: cf.Predictor, score: str, **noted: Any) -> Point:
@@ -104,14 +102,6 @@ def figures(points: list[Point], full_cost: float) -> dict[str, Any]:
 def scores_at_budgets(several: Iterable[dict[str, Any]]) -> np.ndarray:
     """Return the scores at budgets of several figures: float64 (splits, budgets)."""
     return np.array([one["by_budget"] for one in several], np.float64)
-
-
-def budget_row(side: str, several: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the cells of a side below `HEAD`: scores at budgets with errors over splits, and the saving."""
-    scores = scores_at_budgets(several)
-    cells = with_errors(scores.mean(axis=0), standard_error(scores), ".3f")
-    saved, reached = (np.mean([one[key] for one in several]) for key in ("saving", "within1_test"))
-    return [side, *cells, f"{saved:.0%}", f"{reached:.3f}", str(len(several))]
 
 
 def with_errors(means: Iterable[float], errors: Iterable[float], form: str) -> list[str]:

@@ -184,8 +184,7 @@ def fewer_rows(data: Dataset, most: int) -> Dataset:
 
 def single_prices(costs: cf.CostModel) -> np.ndarray:
     """Return the price of each feature alone, with the resources that it needs: float64 (d,)."""
-    prices = costs.select(costs.names)
-    return np.asarray(prices.cost + prices.needs @ prices.resource_cost)
+    return costs.select(costs.names).alone
 
 
 def options(

@@ -228,9 +228,9 @@ class Comparison(Compared):
 
         These are `report.html`, a page; for each table a picture, `table-NAME.svg` and `.png`; over several tables
         `differences-points.svg` and `.png`; `levels.csv`, with each model that a side chose on a split;
-        `summary.csv` and `summary.jsonl`, means, differences and ranks; and `tables.tex`, for a document with the
-        package booktabs. `results.jsonl`, the lines, stays as it is; pictures of tables that an earlier comparison had
-        there, and this one has not, go.
+        `summary.csv` and `summary.jsonl`, means, differences and ranks; and all tables as `tables.tex`, for a document
+        with the package booktabs, and as `tables.md`. `results.jsonl`, the lines, stays as it is; pictures of tables
+        that an earlier comparison had there, and this one has not, go.
         """
         return write_files(self, as_path(directory, "directory"), title)
 

@@ -1,4 +1,4 @@
-"""The files of a comparison: lines, tables as CSV, JSON and LaTeX, pictures, and a page."""
+"""The files of a comparison: lines, tables as CSV, JSON, LaTeX and Markdown, pictures, and a page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from costframe.comparison.compared import Compared
 from costframe.comparison.export import level_rows, summary_rows, to_csv, to_json_lines
 from costframe.comparison.figures import ComparisonDisplay
 from costframe.comparison.latex import to_latex
+from costframe.comparison.markdown import to_markdown
 from costframe.comparison.page import comparison_page, differences_displays
 from costframe.comparison.sheets import sheets_of
 from costframe.comparison.standings import PERCENT, POINTS
@@ -17,7 +18,7 @@ from costframe.core.files import write_folder
 from costframe.study.fit_files import file_name
 
 SUMMARY = "summary.jsonl"
-TABLES = "levels.csv", "summary.csv", SUMMARY, "tables.tex", "report.html"
+TABLES = "levels.csv", "summary.csv", SUMMARY, "tables.tex", "tables.md", "report.html"
 _KINDS = "svg", "png"  # of pictures
 
 
@@ -58,9 +59,10 @@ def files_of(comparison: Compared, title: str = "Comparison") -> dict[str, bytes
     """Return the contents of all files, by name.
 
     `levels.csv` has each model that a side chose, `summary.csv` and `summary.jsonl` means, differences and ranks,
-    `tables.tex` tables for papers; each table has a picture, as SVG and PNG, and so have differences over tables.
+    `tables.tex` and `tables.md` tables for papers and pages; each table has a picture, as SVG and PNG, and so have
+    differences over tables.
     """
-    summary = list(summary_rows(comparison))
+    summary, sheets = list(summary_rows(comparison)), sheets_of(comparison)
     texts = {
         "levels.csv": to_csv(level_rows(comparison)),
         "summary.csv": to_csv(summary),
