@@ -67,7 +67,8 @@ def files_of(comparison: Compared, title: str = "Comparison") -> dict[str, bytes
         "levels.csv": to_csv(level_rows(comparison)),
         "summary.csv": to_csv(summary),
         SUMMARY: to_json_lines(summary),
-        "tables.tex": to_latex(sheets_of(comparison)),
+        "tables.tex": to_latex(sheets),
+        "tables.md": to_markdown(sheets),
         "report.html": comparison_page(comparison, title),
     }
     files = {name: text.encode() for name, text in texts.items()}
