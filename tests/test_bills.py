@@ -231,3 +231,17 @@ def test_costs_drafts_prices_of_errors_as_comments(run, tmp_path):
     read = cf.CostModel.load(tmp_path / "prices.toml").errors.to_dict()
     assert read == {"not well": {"well": 2.0}, "well": {"not well": 2.0}}
     assert "What wrong answers cost" not in run("costs", "rows.csv", "--target", "a").stdout
+
+
+def test_a_known_price_of_an_error_decides_where_it_cannot_be_asked_for():
+    model = cf.estimator("cegb", costs=cf.CostModel.of(PRICES, errors=BY_ROW), n_estimators=10).fit(X[:400], Y[:400])
+    answers = []
+    for row in X[400:430].to_dict("records"):
+        for limits in ({"known": {"amount": row["amount"]}}, {}):
+            inquiry = model.predictor_.inquire(**limits, unavailable=["amount"] if limits else ())
+            while inquiry.needs:
+                inquiry.supply({name: row[name] for name in inquiry.needs})
+            answers.append((inquiry.answer.label, inquiry.answer.reason))
+    assert answers[::2] == answers[1::2]
+    likeliest = model.predictor_.labels(X[400:430], unavailable=["amount"])
+    assert [label for label, _ in answers[::2]] != likeliest.tolist()

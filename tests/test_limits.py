@@ -284,6 +284,12 @@ def test_an_infinite_cap_is_none():
     assert cf.predict_one(tree, ROW[0], **free).reason == "complete"
 
 
+def test_a_cap_is_the_number_that_its_type_holds():
+    for kind in (np.float16, np.float32, np.longdouble, np.int8):
+        cap = kind(9.5)
+        assert model(0, 1, 2).cost(ROW, max_cost=cap).mean == model(0, 1, 2).cost(ROW, max_cost=float(cap)).mean
+
+
 @pytest.mark.parametrize(
     ("limits", "words"),
     [

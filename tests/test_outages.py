@@ -134,6 +134,44 @@ def test_bills_have_their_own_differences_and_words() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["cegb", "priced-tree"])
+def test_bills_count_the_answers_that_rows_get_without_a_column_that_is_a_price(kind: str, tmp_path) -> None:
+    wrong = {"errors": {1: {0: {"column": "amount", "times": 2.0}}, 0: {1: 1.0}}}
+    features = PRICES["features"] | {"amount": 0.0}
+    prices = cf.CostModel.from_dict({**PRICES, "features": features, **wrong})
+
+    def with_amounts(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+        X, y = drawn(n, seed)
+        amount = np.random.default_rng(seed).exponential(3.0, n)
+        return pd.DataFrame(X, columns=list(NAMES)).assign(amount=amount), y
+
+    train, y = with_amounts(700, 0)
+    rows, labels = with_amounts(300, 3)
+    more = {"cegb": {**TREES, "tradeoff": 0.05}, "priced-tree": {"tradeoff": 10.0}}[kind]
+    model = cf.estimator(kind, costs=prices, **more).fit(train, y)
+    predictor = model.predictor_
+    assert "amount" in predictor.label_features()
+    assert (kind == "cegb") or not predictor.used_features  # what decides a label may be down all the same
+    table = rows.assign(key=range(300))
+    served = {"loans": ["amount"], "rest": [*NAMES]}
+    policy = Policy(on_failure="without")
+    sources = Sources({
+        name: Lookup(TableSource(table, "key"), features, policy=policy) for name, features in served.items()
+    })  # fmt: skip
+    for found in (cf.outages(model, rows, labels), cf.outages(model, rows, labels, sources=sources)):
+        whole = model.cost(rows, y=labels)
+        assert found.cost - found.score == pytest.approx(whole.mean_bill)
+        assert any("amount" in each.features for each in found.each)
+        for each in found.each:
+            report = predictor.cost(rows, y=labels, unavailable=each.features)
+            assert each.cost - each.score == pytest.approx(report.mean_bill)
+            assert each.error == pytest.approx((report.bill - whole.bill).std() / np.sqrt(300), rel=1e-6)
+    cf.save(model, tmp_path / "model", outages=found)
+    with sources:
+        sources.open(cf.load(tmp_path / "model"))
+        assert sources.outages["loans"] == found.figures(next(each for each in found.each if each.name == "loans"))
+
+
 def test_rankings_are_scored_by_query() -> None:
     X, y = drawn(600, 4)
     qid = np.repeat(np.arange(60), 10)

@@ -24,6 +24,8 @@ def check_number(
 ) -> Any:
     """Return a setting that is a number in its range, as a plain int (`whole`) or float, or refuse it by name."""
     kind = "a whole number" if whole else "a number"
+    if isinstance(value, np.floating):
+        value = float(value)  # else bounds would become numbers of its type, where they may be infinite
     right = isinstance(value, int | np.integer) if whole else isinstance(value, int | float | np.integer | np.floating)
     above = f"> {low}" if strict else f">= {low}"
     upto = "" if high == np.inf else f" and <= {high:,}" if whole else f" and <= {high}"

@@ -17,11 +17,11 @@ OTHER_TERMS = "not known at these prices and limits; cf.outages measures at the 
 def describe_outages(
     outages: Outages, lookups: Mapping[str, Lookup], predictor: Predictor, terms: Terms
 ) -> dict[str, str]:
-    """Return what an outage costs, in words, of each lookup that serves a feature which the predictor may read.
+    """Return what an outage costs, in words, of each lookup that serves a feature on which labels depend.
 
     Figures hold where a row goes without what is down, and for rows without limits at the prices of the predictor.
     """
-    used = frozenset(predictor.used_features)
+    used = frozenset(predictor.label_features(terms.costs))
     is_usual = (terms.max_cost, terms.tradeoff, *terms.unavailable, *terms.known) == (None, None)
     has_own_prices = terms.costs == predictor.card.prices
     told = {}

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from costframe.core.cost.expected import CostReport, ExpectedCost
 from costframe.study.estimates import CostEstimate, Estimate, estimate_on_rows, sum_by_unit
 from costframe.study.rows import StudyRows
 from costframe.study.service import pool_costs, pool_estimates
+from costframe.training.error_costs import ErrorCosts
 from costframe.training.influences import of_repeats
 from costframe.training.library_scores import LibraryScore
 
@@ -45,8 +46,24 @@ def measure_once(
     """Measure a model on rows whose empty cells are answers."""
     report = charge_rows(model, rows, evaluator)
     assert report.predictions is not None  # noqa: S101 - routing is hard
+    score = _answered(score, model, report, () if evaluator is None else evaluator.unavailable)
     estimate = estimate_on_rows(score, rows, model, report.predictions)
     return Measured(estimate, _estimate_cost(report, rows), report)
+
+
+def _answered(
+    score: str | LibraryScore, model: Any, report: CostReport, unavailable: tuple[str, ...]
+) -> str | LibraryScore:
+    """Return the cost of the answers that rows get where a column that is a price of errors is unavailable.
+
+    Without such a column it is the score itself.
+    """
+    if not (isinstance(score, LibraryScore) and isinstance(score.scorer, ErrorCosts)):
+        return score
+    errors, card = score.scorer.errors, model.predictor_.card
+    if card.classes is None or not {*errors.columns}.intersection(unavailable):
+        return score
+    return evolve(score, scorer=evolve(score.scorer, answers=report.ends.classes(card.half)))
 
 
 def charge_rows(model: Any, rows: StudyRows, evaluator: ExpectedCost | None = None) -> CostReport:

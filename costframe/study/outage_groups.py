@@ -19,7 +19,7 @@ MOST_PRICED = 12
 
 @frozen
 class OutageGroup:
-    """Features, of those that a model may read, that are down together, and the resources that nobody then pays."""
+    """Features on which a model depends that are down together, and the resources that nobody then pays."""
 
     name: str
     features: frozenset[str]
@@ -34,7 +34,7 @@ class OutageGroup:
 
 def list_groups(predictor: Predictor, prices: CostModel) -> list[OutageGroup]:
     """Return what may be down: resources, priced features that need none, and all other features together."""
-    names, used = predictor.feature_names, frozenset(predictor.used_features)
+    names, used = predictor.feature_names, frozenset(predictor.label_features(prices))
     arrays = prices.select(names)
     groups: dict[frozenset[str], OutageGroup] = {}
     for place, resource in enumerate(arrays.resource_names):
@@ -58,15 +58,15 @@ def split_by_spending(groups: list[OutageGroup], report: CostReport) -> tuple[li
     return kept, tuple(group.name for group in priced[MOST_PRICED:])
 
 
-def groups_of_sources(sources: Any, predictor: Predictor) -> list[OutageGroup]:
-    """Return the features of each source that a predictor may read; without sources that serve none of them.
+def groups_of_sources(sources: Any, predictor: Predictor, prices: CostModel) -> list[OutageGroup]:
+    """Return the features of each source on which labels depend at some prices; without sources that serve none.
 
     They are `Sources`, whose lookups may serve further features, or names of the predictor's features by source.
     """
     given = getattr(sources, "lookups", sources)
     if not isinstance(given, Mapping):
         raise ParameterError(f"sources: expected Sources, or names of features by source, got {shown(sources)}")
-    used, groups = frozenset(predictor.used_features), list[OutageGroup]()
+    used, groups = frozenset(predictor.label_features(prices)), list[OutageGroup]()
     for name, served in given.items():
         features = as_items([*served.features] if given is not sources else served, ordered=False)
         if not isinstance(name, str) or features is None or not all(isinstance(each, str) for each in features):

@@ -89,7 +89,7 @@ def measure_outages(
     if sources is None:
         groups, left_out = split_by_spending(list_groups(predictor, prices), whole.report)
     else:
-        groups = groups_of_sources(sources, predictor)
+        groups = groups_of_sources(sources, predictor, prices)
     in_money, each = objective_of(score).is_in_money, list[Outage]()
     for group in groups:
         without = evolve(evaluator, unavailable=tuple(sorted(group.features)))

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from costframe.core.arrays import F8
+from costframe.core.arrays import F8, I8
 from costframe.core.errors import ParameterError
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.decision_prices import DecisionPrices
@@ -25,12 +25,13 @@ _LEAST_BILL = 1e-9  # of the constant, as a share of the price of all features: 
 
 @frozen(eq=False)
 class ErrorCosts:
-    """The costs of answers of least expected price, from codes of classes or numbers, and predictions."""
+    """The costs of answers of least expected price, or of given ones, from codes of classes or numbers."""
 
     errors: ErrorPrices
     names: tuple[str, ...]  # of the columns of rows
     labels: NDArray[Any] | None = None  # (K,): classes in the order of their codes; None for a regression
     priced: F8 | None = None  # (n, columns): values of the columns that are prices, for the rows to score
+    answers: I8 | None = None  # (n,): codes of the answers for these rows, where predictions alone do not tell them
 
     def bind(self, labels: NDArray[Any] | None, X: Any = None) -> ErrorCosts:
         """Return the costs for codes of these labels, and for these rows, X (n, columns)."""
@@ -54,8 +55,8 @@ class ErrorCosts:
                 "errors: prices that are a column need the rows, by `with_labels(scoring, rows.labels, rows.X)`, "
                 "which this algorithm does not do; it takes prices that are numbers"
             )
-        prices, priced = self._by_codes(self.labels), self._of_rows(p)
-        return prices.of_answers(np.asarray(y, np.int64), prices.decide(both_classes(p), priced), priced)
+        prices = self._by_codes(self.labels)
+        return prices.of_answers(np.asarray(y, np.int64), self._answer(prices, p), self._of_rows(p))
 
     def count_mistakes(self, y: NDArray[Any], p: F8) -> F8 | None:
         """Return how many rows of each class (rows) have each wrong answer (columns), float64 (K, K); None of numbers.
@@ -65,10 +66,13 @@ class ErrorCosts:
         if self.labels is None:
             return None
         size, prices = len(self.labels), self._by_codes(self.labels)
-        pairs = np.asarray(y, np.int64) * size + prices.decide(both_classes(p), self._of_rows(p))
+        pairs = np.asarray(y, np.int64) * size + self._answer(prices, p)
         counts = np.bincount(pairs, minlength=size * size).reshape(size, size).astype(np.float64)
         np.fill_diagonal(counts, 0.0)
         return counts
+
+    def _answer(self, prices: DecisionPrices, p: F8) -> I8:
+        return prices.decide(both_classes(p), self._of_rows(p)) if self.answers is None else self.answers
 
     def _by_codes(self, labels: NDArray[Any]) -> DecisionPrices:
         return self.errors.of_classes(labels, self.errors.columns)

@@ -19,7 +19,7 @@ class Outage:
     name : str
         Of the resource, source or feature that is down.
     features : frozenset of str
-        The features that rows cannot have then, of those that the model may read.
+        The features that rows cannot have then, of those that it may read and columns that are prices of errors.
     score : float
     error : float
         Standard error of the difference to the score with everything there; of the bill, where errors have prices.
@@ -67,7 +67,7 @@ class Outages:
     left_out: tuple[str, ...] = ()
 
     def of_features(self, features: Iterable[str]) -> Outage | None:
-        """Return the outage of exactly these features, of those that the model may read; None if it has no figures."""
+        """Return the outage of exactly these features, of those in `Outage.features`; None if it has no figures."""
         gone = frozenset(features)
         return next((outage for outage in self.each if outage.features == gone), None)
 

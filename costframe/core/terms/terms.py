@@ -160,12 +160,17 @@ class Terms:
     @cached_property
     def decision(self) -> Decision | None:
         """How rows get their classes; None if the predictor knows no classes."""
-        return None if self.card.classes is None else Decision.of(self.card, self.costs.errors, self.unavailable)
+        return None if self.card.classes is None else Decision.of(self.card, self.costs.errors, self._barred_names)
 
     @cached_property
     def error_columns(self) -> tuple[str, ...]:
         """Names of available columns that are prices of errors, which decide a label."""
-        return error_columns(self.card, self.costs.errors, self.unavailable)
+        return error_columns(self.card, self.costs.errors, self._barred_names)
+
+    @property
+    def _barred_names(self) -> tuple[str, ...]:
+        """Names of the unavailable columns, without those whose values are known: these still decide a label."""
+        return tuple(self.card.feature_names[f] for f in sorted(self.barred))
 
     def may_ask(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the features among these that a row may ask for: those neither known nor unavailable."""
