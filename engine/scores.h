@@ -31,6 +31,14 @@ inline void add_leaves(Matrix<double> sums, Vector<const i64> targets, const dou
         for (i64 i = 0; i < sums.rows; ++i) sums(i, targets[0]) += payload[at[i] - root];
         return;
     }
+    if (n_targets == 2) {
+        const i64 first = targets[0], second = targets[1];
+        for (i64 i = 0; i < sums.rows; ++i) {
+            const double* leaf = payload + 2 * i64{at[i] - root};
+            sums(i, first) += leaf[0], sums(i, second) += leaf[1];
+        }
+        return;
+    }
     const bool all = static_cast<i64>(n_targets) == sums.columns;  // in order
     for (i64 i = 0; i < sums.rows; ++i) {
         const double* leaf = payload + (at[i] - root) * n_targets;
