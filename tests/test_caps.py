@@ -9,7 +9,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 
 import costframe as cf
-from costframe.core.cap_fits.choices import _surely_least
+from costframe.core.cap_fits.choices import _prefer_fewer_tests, _surely_least
+from costframe.core.cap_fits.near_rows import cross_with_near_rows
 from costframe.core.cap_fits.partial_scores import PartialScores
 from costframe.core.caps import walk_under_limits
 from costframe.core.prices.limits import Limits
@@ -146,6 +147,41 @@ def test_from_the_price_of_a_better_set_on_rows_buy_it():
         assert np.abs(shares - price).min() < 1e-9
         assert model.cost(test, max_cost=cap).mean == price
     assert roc_auc_score(labels, model.predict(test, max_cost=40.0)) >= 0.84
+
+
+def test_of_sets_that_lose_nearly_the_same_the_one_of_fewer_tests_is_bought():
+    """Five cheap services keep more of what CEGB learned by chance; the bureau and three of them tell more."""
+    X, y = draw(4000, 10)
+    model = cf.estimator("cegb", costs=COSTS, tradeoff=1e-5, n_jobs=1).fit(X, y).predictor_
+    test, labels = draw(4000, 11)
+    assert model.cost(test, max_cost=40.0).mean == 39.5
+    assert roc_auc_score(labels, model.predict(test, max_cost=40.0)) >= 0.85
+
+
+def test_a_dearer_set_of_fewer_tests_is_preferred_unless_it_loses_surely_more():
+    weight, noise = np.ones(8), np.tile([0.5, -0.5], 4)
+    cheap, near, far, whole = 1.0 + 0.0 * noise, 1.1 + noise, 2.0 + noise, 0.0 * noise
+    lost = [(each, weight) for each in (cheap, near, far, whole)]
+    price = np.array([1.0, 2.0, 2.0, 3.0])
+    found = _prefer_fewer_tests(lost, price, np.array([9, 5, 5, 20]))
+    assert found[1] < found[0] == 1.0
+    assert found[[0, 2, 3]].tolist() == [1.0, 2.0, 0.0]
+    for prices, tests in ((price, [5, 5, 5, 20]), (price[::-1].copy(), [9, 5, 5, 20])):
+        assert _prefer_fewer_tests(lost, prices, np.array(tests)).tolist() == pytest.approx([1.0, 1.1, 2.0, 0.0])
+
+
+def test_crossed_rows_have_some_values_of_a_near_row():
+    rng = np.random.default_rng(2)
+    first = rng.normal(size=400)
+    X = np.column_stack([first, first**3, rng.normal(size=400), np.where(first > 1.0, np.nan, 7.0)])
+    crossed = cross_with_near_rows(X, np.array([0, 1, 3]))
+    assert same_bits(crossed[:, 2], X[:, 2])
+    changed = crossed[:, 0] != X[:, 0]
+    assert 0.15 < changed.mean() < 0.35
+    assert set(crossed[:, 0]) <= set(first)
+    assert np.corrcoef(crossed[:, 0], np.cbrt(crossed[:, 1]))[0, 1] > 0.98  # they depend on each other as before
+    assert same_bits(cross_with_near_rows(X[:1], np.arange(4)), X[:1])
+    assert same_bits(cross_with_near_rows(X[:0], np.arange(4)), X[:0])
 
 
 def test_another_way_to_choose_must_lose_surely_less():

@@ -18,8 +18,9 @@ from costframe.core.stages.absence_losses import AbsenceLosses
 from costframe.core.stages.cap_ranks import MOST_PAIRED, Choice, Wares
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.links import SMALLEST
+from costframe.core.stages.run_stages import predict_rows
 from costframe.core.stages.set_losses import SetLosses
-from costframe.core.stages.split_losses import step_sizes
+from costframe.core.stages.split_losses import count_tests, step_sizes
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.sums import exact_mean, to_grid
 
@@ -29,26 +30,31 @@ PAIRED = 8  # units whose pairs have losses of their own
 REFINED, CAPS = 2, 10  # rounds of further sets, and caps of each
 STEPS = 16  # caps from which a better set is within
 FACTORS = (1.0, 1.5, np.inf)
-EVALUATIONS = 100_000  # of learners, for a set
+EVALUATIONS, WALKED = 1_200_000, 10_000  # of learners, for a set, by `PartialScores` and by walks
 FEWEST_ROWS = 200
+SURE = 2.0  # standard errors, as many ways are tried
 SLOWER = 10  # times that a walk takes longer than `PartialScores`
 _LARGEST = 1e100  # larger predictions, whose squares overflow, are left out
 _PROBABILITIES = ({"sigmoid"}, {"softmax"})
+_LESS = 1.0 - 1e-9
+
+_Lost = tuple[F8, F8]  # losses of rows, and their weights, zero of those left out: float64 (n,) each
 
 
 class Trial:
     """What a tree's answers lose without features, and under caps, on rows without labels.
 
-    `final`, float64 (n, K), and `exits` are the ends of the whole rows.
+    Rows are crossed with near ones; see `cross_with_near_rows`.
     """
 
-    def __init__(self, tree: StageModel, rows: FallbackRows, final: F8, exits: I8) -> None:
+    def __init__(self, tree: StageModel, rows: FallbackRows) -> None:
         is_plain = len(tree.stages) == 1
-        evaluations = EVALUATIONS if is_plain else EVALUATIONS // SLOWER
+        evaluations = EVALUATIONS if is_plain else WALKED
         some = slice(0, max(FEWEST_ROWS, evaluations // max(1, len(tree.layout.learner))))
-        self.tree, self.rows = tree, rows
+        self.tree = tree
         self._X, self._weight = rows.X[some], to_grid(rows.weight[some])
-        self._final, self._whole = final[some], tree.linked(final[some], exits[some])
+        self._final, exits = predict_rows(tree.layout, self._X, 1)
+        self._whole = tree.linked(self._final, exits)
         assert tree.fallbacks is not None  # noqa: S101 - the caller made them
         self._partial = PartialScores(tree, self._X, tree.fallbacks) if is_plain else None
         self._prices = CostModel.uniform(tree.feature_names).select(tree.feature_names)
@@ -59,31 +65,26 @@ class Trial:
         other.tree = tree
         return other
 
-    def lost_by_sets(self, sets: B1) -> F8:
-        """Return the losses of rows that have only the features of each set, bool (m, U): float64 (m,)."""
-        return np.array([self._lost_by_set(each) for each in sets], np.float64)
+    def lost_by_sets(self, sets: B1) -> list[_Lost]:
+        """Return what rows lose that have only the features of each set, bool (m, U)."""
+        return [self._lost_by_set(each) for each in sets]
 
-    def lost_by_cap(self, prices: PriceArrays, cap: float) -> tuple[F8, F8]:
-        """Return the losses of some rows under a cap, and their weights, zero of rows left out: float64 (n,) each."""
+    def lost_by_cap(self, prices: PriceArrays, cap: float) -> _Lost:
+        """Return what some rows lose under a cap."""
         some = slice(0, max(FEWEST_ROWS, len(self._X) // SLOWER))
         walked = walk_under_limits(self.tree, prices, Limits(cap), self._X[some], by_path=True, n_jobs=1)
         return self._distances(walked.final, walked.exits)
 
-    def _lost_by_set(self, there: B1) -> float:
+    def _lost_by_set(self, there: B1) -> _Lost:
         if self._partial is not None:
-            return self._distance(self._partial.without(~there), np.zeros(len(self._X), np.int64))
+            return self._distances(self._partial.without(~there), np.zeros(len(self._X), np.int64))
         absent = frozenset(self.tree.layout.used[~there].tolist())
         limits = Limits(barred=absent)
         walked = walk_under_limits(self.tree, self._prices, limits, self._X, by_path=True, n_jobs=1)
-        return self._distance(walked.final, walked.exits)
+        return self._distances(walked.final, walked.exits)
 
-    def _distance(self, scores: F8, exits: I8) -> float:
+    def _distances(self, scores: F8, exits: I8) -> _Lost:
         """Return how far scores of the first rows, float64 (m, K), moved by a line, are from whole answers."""
-        distances, weight = self._distances(scores, exits)
-        return exact_mean(distances, weight) if weight.any() else 0.0
-
-    def _distances(self, scores: F8, exits: I8) -> tuple[F8, F8]:
-        """Return these distances row by row, and the weights of rows, zero of those left out: float64 (m,) each."""
         some = slice(0, len(scores))
         with np.errstate(over="ignore", invalid="ignore"):
             part = self.tree.linked(_move(scores, self._final[some], self._weight[some]), exits)
@@ -114,15 +115,41 @@ def fit_set_losses(trial: Trial, prices: PriceArrays) -> SetLosses:
     wares, base = Wares.of(tree.layout.used, prices).priced()
     units = _as_units(trial, wares)
     tried = base | (_draw_sets(len(units)).astype(np.float64) @ units > 0)
-    losses = trial.lost_by_sets(tried)
+    lost = trial.lost_by_sets(tried)
+    losses = _means(lost)
     for _ in range(REFINED):
         choice = Choice(SetLosses(_regress(losses, tried, units), tried, losses), wares, base)
         caps = wares.price * (np.arange(CAPS) + 0.5) / CAPS
         chosen = [one.units for cap in caps.tolist() for one in (choice.expected(cap), choice.filled(cap))]
         further = np.unique(base | (np.array(chosen).astype(np.float64) @ wares.features > 0), axis=0)
         further = further[~(further[:, None] == tried).all(axis=2).any(axis=1)]
-        tried, losses = np.vstack([tried, further]), np.concatenate([losses, trial.lost_by_sets(further)])
-    return SetLosses(_regress(losses, tried, units), tried, losses)
+        tried, lost = np.vstack([tried, further]), [*lost, *trial.lost_by_sets(further)]
+        losses = _means(lost)
+    found = SetLosses(_regress(losses, tried, units), tried, losses)
+    _, price, _ = Choice(found, wares, base).tried
+    return evolve(found, losses=_prefer_fewer_tests(lost, price, tried @ count_tests(tree.bank, tree.layout)))
+
+
+def _means(lost: Sequence[_Lost]) -> F8:
+    return np.array([exact_mean(losses, weight) if weight.any() else 0.0 for losses, weight in lost])
+
+
+def _prefer_fewer_tests(lost: Sequence[_Lost], price: F8, tests: I8) -> F8:
+    """Return the mean losses of sets; of nearly equal ones, a dearer set of fewer tests has the smaller loss.
+
+    All tests of a model repeat some chance of its training. A set with more of them is nearer to the model for that
+    alone, so the one that is hardly farther with fewer tests is nearer to the truth.
+    """
+    losses = _means(lost)
+    preferred, best = losses.copy(), -1
+    for s in np.lexsort((losses, price)).tolist():
+        if best < 0 or losses[s] < losses[best]:
+            best = s
+        elif tests[s] < tests[best]:
+            gain, weight = lost[s][0] - lost[best][0], lost[s][1] * (lost[best][1] > 0)
+            if not _sure_gain(gain, weight, 1.0):
+                preferred[s] = min(preferred[s], losses[best] * _LESS)
+    return preferred
 
 
 def fit_factors(trial: Trial, prices: PriceArrays, caps: F8) -> tuple[F8, F8]:
@@ -143,19 +170,19 @@ def fit_factors(trial: Trial, prices: PriceArrays, caps: F8) -> tuple[F8, F8]:
     return np.nan_to_num(caps / price), np.array(FACTORS)[chosen]
 
 
-def _surely_least(lost: Sequence[tuple[F8, F8]]) -> int:
+def _surely_least(lost: Sequence[_Lost]) -> int:
     """Return the place of the losses, with weights, that are least in the mean; 0 if not surely less than the first."""
     first, own = lost[0]
     return int(np.argmax([0.0, *(_sure_gain(first - losses, own * (weight > 0)) for losses, weight in lost[1:])]))
 
 
-def _sure_gain(gain: F8, weight: F8) -> float:
-    """Return the mean of gains, float64 (n,), or zero if it is not above its standard error."""
+def _sure_gain(gain: F8, weight: F8, errors: float = SURE) -> float:
+    """Return the mean of gains, float64 (n,), or zero if it is not above so many standard errors."""
     if not weight.any():
         return 0.0
     mean = exact_mean(gain, weight)
     error = np.sqrt(exact_mean((gain - mean) ** 2, weight) / np.count_nonzero(weight))
-    return mean if mean > error else 0.0
+    return mean if mean > errors * error else 0.0
 
 
 def _as_units(trial: Trial, wares: Wares) -> B1:
@@ -179,7 +206,7 @@ def _draw_sets(n: int) -> B1:
     return np.vstack([np.ones((1, n), np.bool_), np.zeros((1, n), np.bool_), alone, ~alone, drawn])
 
 
-def _distances(tree: StageModel, whole: F8, part: F8, weight: F8) -> tuple[F8, F8]:
+def _distances(tree: StageModel, whole: F8, part: F8, weight: F8) -> _Lost:
     """Return divergences of predictions from whole ones, or squared distances if they are no probabilities; weights."""
     ok = np.asarray((np.abs(np.hstack([whole, part])) < _LARGEST).all(axis=1))  # False for NaN
     whole, part, weight = (np.where(ok[:, None], each, 0.0) for each in (whole, part, weight[:, None]))

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from costframe.core.arrays import B1, F8, I8
 from costframe.core.cap_fits.choices import Trial, fit_factors, fit_set_losses
+from costframe.core.cap_fits.near_rows import cross_with_near_rows
 from costframe.core.caps import walk_under_limits
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.limits import Limits
@@ -36,8 +37,8 @@ def fit_fallbacks(tree: StageModel, rows: FallbackRows, cost: Callable[[F8, Cost
 
     Rows pay the tree's prices; if all are zero, every feature costs one. `cost` gives the cost of each row at prices.
     """
-    rows = rows.few
-    X, weight = rows.X, rows.weight
+    rows = FallbackRows(cross_with_near_rows(rows.X, tree.layout.used), rows.weight)
+    X, weight = rows.few.X, rows.few.weight
     final, exits = predict_rows(tree.layout, X, 1)
     model = CostModel.of(tree.costs, tree.feature_names)
     if not (paid := cost(X, model)).any():
@@ -46,7 +47,7 @@ def fit_fallbacks(tree: StageModel, rows: FallbackRows, cost: Callable[[F8, Cost
     prices = model.select(tree.feature_names)
     caps = paid.max(initial=0.0) * (np.arange(CAPS) / CAPS) ** 2  # more of the small ones
     known = _without_maps(tree, X, weight, final, exits)
-    trial = Trial(evolve(tree, fallbacks=known), rows, final, exits)
+    trial = Trial(evolve(tree, fallbacks=known), rows)
     known = evolve(known, set_losses=fit_set_losses(trial, prices))
     shares, factors = fit_factors(trial.of(evolve(tree, fallbacks=known)), prices, caps)
     expecting = evolve(tree, fallbacks=evolve(known, cap_shares=shares, cap_factors=factors))

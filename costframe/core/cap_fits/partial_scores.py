@@ -53,9 +53,8 @@ class PartialScores:
             for nodes, parents, place in self._levels:
                 left = absent[place] | (stop[parents] != parents)
                 stop[nodes] = np.where(left, stop[parents], nodes)
-            at = stop[self._leaf]
             for k in range(scores.shape[1]):
-                scores[:, k] += self._values[at, k].sum(axis=1)
+                scores[:, k] += self._values[stop, k][self._leaf].sum(axis=1)
         for reads, outputs, left in self._others:
             scores += left if absent[reads].any() else outputs
         return scores

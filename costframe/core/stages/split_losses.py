@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from costframe.core.arrays import F8
+from costframe.core.arrays import F8, I8
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TREE
 from costframe.core.stages.absence_losses import AbsenceLosses
@@ -38,6 +38,16 @@ def step_sizes(bank: WeakLearnerBank, layout: StageLayout) -> F8:
     with np.errstate(over="ignore", invalid="ignore"):
         _add_steps(bank, layout, of_trees, sizes)
     return np.asarray(sizes[layout.used])
+
+
+def count_tests(bank: WeakLearnerBank, layout: StageLayout) -> I8:
+    """Return how many nodes of trees, and other learners, read each feature that a model uses: int64 (U,)."""
+    first, read = layout.reads
+    is_tree = layout.kind == TREE
+    of_others = [read[first[use] : first[use + 1]] for use in np.flatnonzero(~is_tree)]
+    trees = bank.trees.restrict(np.unique(bank.index[layout.learner[is_tree]]).astype(np.int64))
+    tested = np.searchsorted(layout.used, trees.feature[trees.feature >= 0])
+    return np.bincount(np.concatenate([tested, *of_others]).astype(np.int64), minlength=len(layout.used))
 
 
 def _add_steps(bank: WeakLearnerBank, layout: StageLayout, weight: F8, sizes: F8) -> None:
