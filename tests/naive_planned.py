@@ -45,14 +45,28 @@ def price(names, costs):
     return float(whole) if written(float(whole)) >= whole else math.nextafter(float(whole), math.inf)
 
 
-def begin(predictor, costs, max_cost, barred, paid):
+def left_out(predictor, rest, costs, max_cost, barred, paid):
+    """What a row does without, as its cap pays for no stop's features: all but those of stand-ins."""
+    names = predictor.feature_names
+    sets = [{names[f] for f in stop.features} - barred for stop in predictor.stops]
+    if predictor.spare is None or max_cost is None or not any(sets):
+        return set()
+    if any(exact_price(items(each, costs) - paid, costs) <= written(max_cost) for each in sets if each):
+        return set()
+    there = [stop.features for stop, stands_in in zip(rest.layout.stops, rest.stands_in, strict=True) if stands_in]
+    return set().union(*sets) - {names[f] for features in there for f in features}
+
+
+def begin(predictor, costs, max_cost, barred, without, paid):
     """What a row has at stop 0, and what of it is missing and why."""
     had, reason = [], "complete"
     for f in predictor.stops[0].features:
         name = predictor.feature_names[f]
         if name in barred:
             reason = "unavailable"
-        elif max_cost is not None and exact_price(items([*had, name], costs) - paid, costs) > written(max_cost):
+        elif name in without or (
+            max_cost is not None and exact_price(items([*had, name], costs) - paid, costs) > written(max_cost)
+        ):
             reason = "max_cost" if reason == "complete" else reason
         else:
             had.append(name)
@@ -90,8 +104,8 @@ def choose(at, gains, planned, value_of, left, can_have, can_pay):
 def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), own=False):
     """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited; with ladder at its `own` prices."""
     names, planned, asked = predictor.feature_names, False, None
-    rest = predictor.rest(predictor.terms(costs, unavailable=tuple(unavailable), known=known))
-    stops, bank = rest.layout.stops, rest.layout.bank  # with stand-ins where something is unavailable
+    rest = predictor.rest(predictor.terms(costs, unavailable=tuple(unavailable), known=known, max_cost=max_cost))
+    stops, bank = rest.layout.stops, rest.layout.bank  # with stand-ins where something is unavailable or left out
     if own and predictor.ladder:
         rung = [each for each in predictor.ladder if each.least <= tradeoff][-1]
         asked, tradeoff, planned = tradeoff, rung.tradeoff, rung.planned and not known
@@ -101,10 +115,12 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
     for name in set(known) - set(names):
         before |= {name} | needed_resources(costs, name)
     barred = {name for name in names if items([name], costs) & set(unavailable)} - given
-    planned = planned and not any(barred & wanted for wanted in sets)
+    without = left_out(predictor, rest, costs, max_cost, barred, before)
+    is_barred = any(barred & wanted for wanted in sets)
+    planned = planned and not is_barred and not without
     left = asked if planned else tradeoff
     at = next((k for k in rest.best_first if sets[k] and sets[k] <= given), 0)
-    had, reason = begin(predictor, costs, max_cost, barred, before) if at == 0 else ([], "complete")
+    had, reason = begin(predictor, costs, max_cost, barred, without, before) if at == 0 else ([], "complete")
     reasons, have, trips, visited = {reason}, given | set(had), int(bool(set(had) - given)), [at]
     paid = before | items(had, costs)
 
@@ -132,7 +148,7 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         paid |= items(sets[to], costs)
         at = to
         visited.append(at)
-    reasons |= {"unavailable"} if rest.stands_in[at] else set()
+    reasons |= {"unavailable" if is_barred else "max_cost"} if rest.stands_in[at] else set()
     bought = paid - before
     cost = price(bought, costs)
     return {

@@ -158,7 +158,11 @@ def test_a_plan_whose_gains_have_weights_offers_no_absence_and_says_why(browser,
     fitted = cf.FittedEstimator(evolve(fitted.predictor_, stops=stops))
     open_page(browser, tmp_path, fitted, costs)
     cases = [case | {"absent": []} for case in draw_cases(NAMES, table(24, seed=5)[0])]
+    dearest = fitted.predictor_.cost(table(24, seed=5)[0], costs).per_row.max()
+    cases = [case | {"cap": case["cap"] and case["cap"] + dearest} for case in cases if case["cap"] != 0.0]
     check_answers(browser, fitted, costs, cases)
+    refused = "window.page.model.next(null, {cap: 0.0}).catch((error) => arguments[0](error.message))"
+    assert "within a cap that pays for no set" in browser.execute_async_script(refused)
     assert not browser.find_element("id", "absent").is_displayed()
     assert "gains have weights" in browser.find_element("id", "whole").text
     refused = "window.page.model.next(null, {absent: ['age']}).catch((error) => arguments[0](error.message))"

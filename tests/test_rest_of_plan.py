@@ -6,7 +6,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costframe import Answer, WeakLearnerBank, load, save
+from costframe import Answer, CostModel, WeakLearnerBank, load, predict_one, save
 from costframe.core.errors import StageError
 from costframe.core.learners.absent_columns import go_without
 from costframe.core.stages.absence_losses import AbsenceLosses
@@ -99,6 +99,32 @@ def test_a_stand_in_is_bought_if_what_is_left_of_the_gain_is_worth_its_price():
     assert predictor.predict(ROWS, unavailable="a", tradeoff=0.74).tolist() == [12.0, 12.0]
     assert predictor.predict(ROWS, unavailable="a", tradeoff=0.76).tolist() == [0.0, 0.0]
     assert predictor.predict(ROWS, unavailable="b", max_cost=0.5).tolist() == [0.0, 0.0]
+
+
+def test_where_a_cap_pays_for_no_set_a_row_buys_what_tells_most_of_it():
+    predictor = plan()
+    report = predictor.cost(ROWS, max_cost=1.5)
+    assert report.predictions.tolist() == [12.0, 12.0]
+    assert (report.acquired.tolist(), report.cut.tolist()) == ([[False, True, False]] * 2, [True, True])
+    inquiry = predictor.inquire(max_cost=1.5)
+    assert inquiry.needs == ("b",)
+    inquiry.supply({"b": -1.0})
+    assert (inquiry.answer.value, inquiry.answer.cost, inquiry.answer.reason) == (8.0, 1.0, "max_cost")
+    assert predictor.predict(ROWS, max_cost=0.5).tolist() == [0.0, 0.0]
+    assert predictor.predict(ROWS, max_cost=2.0).tolist() == predictor.predict(ROWS).tolist()
+    assert predictor.inquire(max_cost=1.0, known={"a": 1.0}).needs == ("b",)  # with a, which is there, that is the set
+    assert plan(spare=False).predict(ROWS, max_cost=1.5).tolist() == [0.0, 0.0]
+
+
+def test_a_plan_of_one_stop_buys_within_a_cap_what_tells_most_first():
+    whole = plan()
+    first = evolve(whole, stops=whole.stops[1:], spare=whole.spare.beside([0.0]))
+    dear = {"features": {"a": 1.0, "b": {"cost": 2.0, "needs": ["lab"]}, "c": 9.0}, "resources": {"lab": 1.0}}
+    for cap, bought in ((0.5, ""), (1.0, "a"), (2.9, "a"), (3.0, "b"), (3.9, "b"), (4.0, "ab")):
+        end = predict_one(first, dict(zip(NAMES, ROWS[0], strict=True)), CostModel.of(dear), max_cost=cap)
+        assert "".join(sorted(end.acquired)) == bought, cap
+        assert end.cost <= cap
+        assert end.reason == ("complete" if bought == "ab" else "max_cost")
 
 
 def test_a_row_that_begins_with_known_values_and_can_have_nothing_else_uses_them():

@@ -21,6 +21,7 @@ from costframe.page.memory import Memory
 from costframe.page.plans import describe_plan, describe_spare, has_plain_gains
 from costframe.page.stages import describe_spare_trees, describe_stages
 
+_NARROW = "This page cannot answer within a cap that pays for no set of the model's features; the model itself can."
 # That a page computes.
 LINKS = ("identity", "sigmoid", "softmax", "exp", "step", "signed-square", "ranked", "normalized", "shares")
 
@@ -65,7 +66,9 @@ def describe_model(fitted: FittedEstimator, costs: CostModel, title: str, *, who
         whole = whole or _whole_of(predictor)
         data |= {"plan": describe_plan(predictor, terms, memory), "outputs": predictor.n_outputs, "whole": whole}
         if whole is None:
-            data["plan"]["spare"] = describe_spare(predictor, memory)
+            data["plan"]["spare"] = describe_spare(predictor, terms, memory)
+        elif predictor.spare is not None:
+            data["plan"]["narrow"] = _NARROW
     elif isinstance(predictor, StageTree):
         data |= {"tree": describe_stages(predictor, terms.prices, memory), "outputs": predictor.n_outputs}
         data |= {"whole": whole}

@@ -9,6 +9,7 @@ import numpy as np
 from costframe.core.learners.bits import as_set
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.stages.layout import StageLayout, lay_out
+from costframe.core.stages.part_of_plan import PartOfPlan
 from costframe.core.stages.spares import Spare
 from costframe.core.stages.stages import Answer
 from costframe.core.terms.terms import Terms
@@ -31,6 +32,7 @@ def describe_plan(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict[
         "d": d,
         "outputs": n_outputs,
         "spare": None,
+        "narrow": None,  # or why the page cannot answer where a cap pays for no stop's features
     }
 
 
@@ -49,8 +51,8 @@ def _put_model(model: StageLayout, memory: Memory) -> int:
     return memory.put(memory.words(model.packed))
 
 
-def describe_spare(plan: PlannedPredictor, memory: Memory) -> dict[str, Any] | None:
-    """Return what makes stand-ins of stops that need what is not available; None of a plan without."""
+def describe_spare(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict[str, Any] | None:
+    """Return what makes stand-ins of stops that need what is not available or too dear; None of a plan without."""
     if (spare := plan.spare) is None:
         return None
     words = memory.words(lay_out(spare.bank, (spare.answer,)).packed)
@@ -60,8 +62,16 @@ def describe_spare(plan: PlannedPredictor, memory: Memory) -> dict[str, Any] | N
         "places": {name: words.fields[name] for name in ("used", "use", "target", "payload", "stage_value")},
         "stage": describe_stage(spare.answer),
         "losses": spare.losses.tolist(),
+        "part": _describe_part(plan.part(terms.prices)),
         **_describe_losses(spare),
     }
+
+
+def _describe_part(part: PartOfPlan) -> dict[str, Any]:
+    """Return caps, and from each on the columns in the order in which rows buy them."""
+    ranks = part.ranks.ranks
+    orders = [part.columns[np.argsort(row, kind="stable")].tolist() for row in ranks]
+    return {"caps": part.ranks.caps.tolist(), "orders": orders}
 
 
 def _describe_losses(spare: Spare) -> dict[str, Any]:

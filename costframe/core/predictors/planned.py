@@ -36,15 +36,19 @@ from costframe.core.predictors.planned_walk import (
 )
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.limits import Limits
+from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.links import squeeze
+from costframe.core.stages.part_of_plan import PartOfPlan
 from costframe.core.stages.rest_of_plan import RestOfPlan, rest_of_plan
 from costframe.core.stages.spares import Spare
 from costframe.core.stages.stops import (
     PlanLayout,
     Rung,
     Stop,
+    StopPrices,
     as_ladder,
     as_stops,
     check_ladder,
@@ -58,6 +62,7 @@ from costframe.core.terms.terms import Terms
 
 GAIN_UNITS = ("loss", "money")
 _MOST_RESTS = 16  # outages whose stops are kept
+_MOST_CAPS = 256  # limits of which it is kept what rows do without
 
 
 @define(eq=False, frozen=True, repr=False)
@@ -74,7 +79,9 @@ class PlannedPredictor(Predictor):
     A row chooses among the stops that its cap allows and whose features are all available. It leaves a plan that its
     cap does not pay, and one whose next stop would put the one that it would choose by G_kj out of the cap's reach.
     Unavailable features of stop 0 are missing (NaN) there. With a `spare` ensemble, stops whose features are not all
-    available have stand-ins that it answers from the rest of their features; see `rest_of_plan`.
+    available have stand-ins that it answers from the rest of their features; see `rest_of_plan`. Where a cap pays for
+    no stop's features, a row buys the part of them that the ensemble is expected to lose least with, and the others
+    count as unavailable; see `PartOfPlan`.
 
     Parameters
     ----------
@@ -100,7 +107,7 @@ class PlannedPredictor(Predictor):
         Shares of the expected gains of stops, and of those of their plans, that held-out rows realised, from 0 to 1:
         reasons state these shares of them, and no decision depends on them.
     spare : Spare, optional
-        What answers where stops need unavailable features.
+        What answers where stops need unavailable features, or such as no cap pays for.
 
     Raises
     ------
@@ -258,9 +265,9 @@ class PlannedPredictor(Predictor):
 
     def rest(self, terms: Terms) -> RestOfPlan:
         """Return the stops that rows go through: its own, and stand-ins of those that need what is unavailable."""
-        if self.spare is None or not terms.barred:  # as of most rows
+        if self.spare is None or terms.limits is None:  # as of most rows
             return self._whole
-        barred = as_set(terms.barred)
+        barred = as_set(terms.barred) | as_set(self._without(terms))
         if not any(wanted & barred for wanted in self.layout.sets):
             return self._whole
         return self._rest(barred)
@@ -275,6 +282,25 @@ class PlannedPredictor(Predictor):
         assert self.spare is not None  # noqa: S101 - callers know
         return lru_cache(_MOST_RESTS)(partial(rest_of_plan, self.layout, self.spare))
 
+    def _without(self, terms: Terms) -> frozenset[int]:
+        """Return the columns that rows do without because of their cap; see `PartOfPlan`."""
+        if self.spare is None or terms.limits is None or terms.limits.cap == np.inf:
+            return frozenset()
+        prices = stop_prices(terms.prices, self.layout.sets, self.batch)
+        return self._left_out(prices, terms.limits, _items_paid(terms))
+
+    @cached_property
+    def _left_out(self) -> Callable[[StopPrices, Limits, int], frozenset[int]]:
+        """Return what rows under limits do without; kept for many rows."""
+        part = self.part
+        return lru_cache(_MOST_CAPS)(lambda prices, *terms: part(prices.prices).left_out(prices, *terms))
+
+    @cached_property
+    def part(self) -> Callable[[PriceArrays], PartOfPlan]:
+        """Return what a cap buys that pays for no stop's features, at some prices; for plans with a spare ensemble."""
+        assert self.spare is not None  # noqa: S101 - callers know
+        return lru_cache(_MOST_RESTS)(partial(PartOfPlan.of, self.layout.sets, self.spare))
+
     def plan_terms(self, terms: Terms) -> PlanTerms:
         """Return terms as the stops use them; kept while the terms are."""
         if (known := self._plan_terms.get(terms)) is None:
@@ -286,9 +312,7 @@ class PlannedPredictor(Predictor):
         return WeakKeyDictionary()
 
     def _make_terms(self, terms: Terms) -> PlanTerms:
-        prices, limits = terms.prices, terms.limits
-        features, resources = terms.ledger.paid_before
-        known = as_set(features) | as_set(resources) << len(prices.cost)
+        prices, limits, known = terms.prices, terms.limits, _items_paid(terms)
         asked = float(self.tradeoff if terms.tradeoff is None else terms.tradeoff)
         rung = self._rung(terms.costs, asked)
         return PlanTerms.of(
@@ -298,6 +322,7 @@ class PlannedPredictor(Predictor):
             known=known,
             planned=rung.planned and not known,
             asked=asked,
+            left_out=self._without(terms),
         )
 
     def walk(self, X: F8, terms: Terms) -> list[PlannedRows]:
@@ -325,3 +350,9 @@ class PlannedPredictor(Predictor):
         other = evolve(self, **changes)
         object.__setattr__(other, "layout", self.layout)
         return other
+
+
+def _items_paid(terms: Terms) -> int:
+    """Return the features and resources paid for before, one bit an item."""
+    features, resources = terms.ledger.paid_before
+    return as_set(features) | as_set(resources) << len(terms.prices.cost)

@@ -41,6 +41,7 @@ class PlanTerms:
     first_missing: tuple[int, ...]  # the other features of its set
     first_paid: int  # items that a row has paid for at stop 0, known ones included
     first_reason: int  # why features of stop 0 are missing: COMPLETE, CUT or UNAVAILABLE
+    stand_in_reason: int  # why rows are answered by stand-ins, if there are any: CUT or UNAVAILABLE
     planned: bool  # whether stops have plans for these terms, apart from the cap
 
     @staticmethod
@@ -53,8 +54,9 @@ class PlanTerms:
         known: int = 0,
         planned: bool = False,
         asked: float | None = None,
+        left_out: frozenset[int] = frozenset(),
     ) -> PlanTerms:
-        """Make terms from prices, tradeoff and limits; `known` are items paid for.
+        """Make terms from prices, tradeoff and limits; `known` are items paid for, and `left_out` as of `PartOfPlan`.
 
         Rows that the cap keeps from their plan have the tradeoff that was `asked` for, not that of the plan.
         """
@@ -62,16 +64,20 @@ class PlanTerms:
         limited, limits = limits is not None, limits or Limits()
         first = list[int]()
         sets = [set(members(bundle & (1 << d) - 1)) for bundle in prices.bundles]
+
+        def is_within(features: list[int]) -> bool:
+            return limits.cap == np.inf or prices.total(prices.buying(known, features) & ~known) <= limits.cap
+
         for f in sorted(sets[0]):
             if f in limits.barred:
                 begun = UNAVAILABLE
-            elif limits.cap < np.inf and prices.total(prices.buying(known, [*first, f]) & ~known) > limits.cap:
+            elif f in left_out or not is_within([*first, f]):
                 begun = max(begun, CUT)
             else:
                 first.append(f)
         paid = prices.buying(known, first)
         reachable = np.array([not each & limits.barred for each in sets])
-        planned = planned and bool(reachable.all())
+        planned = planned and bool(reachable.all()) and not left_out
         return PlanTerms(
             prices,
             tradeoff,
@@ -84,6 +90,7 @@ class PlanTerms:
             first_missing=tuple(sorted(sets[0].difference(first))),
             first_paid=paid,
             first_reason=begun,
+            stand_in_reason=CUT if reachable.all() else UNAVAILABLE,
             planned=planned,
         )
 

@@ -20,7 +20,7 @@ from costframe.core.cost.totals import Charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.machine import over_chunks
 from costframe.core.predictors.planned_terms import PaidSets, Place, PlanTerms
-from costframe.core.prices.limits import COMPLETE, REASONS, UNAVAILABLE
+from costframe.core.prices.limits import COMPLETE, REASONS
 from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.rest_of_plan import RestOfPlan
 from costframe.core.stages.stages import Answer
@@ -149,7 +149,8 @@ class PlannedWalker:
     @property
     def reason(self) -> str:
         """Why the row ended; see `Prediction`."""
-        return REASONS[UNAVAILABLE if self.way.stands_in[self.state.stop] else self.state.why]
+        stands_in = self.way.stands_in[self.state.stop]
+        return REASONS[max(self.state.why, self.way.terms.stand_in_reason if stands_in else COMPLETE)]
 
 
 def _carry(way: PlannedWay, row: bytes, paid: int, have: int, supplied: bytes | None) -> PlannedState:
@@ -208,7 +209,7 @@ def _walk(rest: RestOfPlan, terms: PlanTerms, X: F8) -> PlannedRows:
     paid, to = PaidSets(terms, [terms.first_paid]), np.full((n, len(plan.sets)), -1, np.int32)
     _carry_rows(plan, paid, _NONE, rows, places, to)
     exits, account, why, rounds = places.T[: Place.STATUS].copy()
-    why[rest.stands_in[exits]] = UNAVAILABLE
+    why = np.maximum(why, np.where(rest.stands_in[exits], terms.stand_in_reason, COMPLETE))
     return PlannedRows(rows[:, d:].copy(), exits, paid.sets, account, why, rounds, to)
 
 

@@ -37,24 +37,42 @@ class PlannedRows {
   begin({ known, barred, resources, cap }) {
     const { engine, plan, d } = this;
     const bars = asSet(barred);
-    this.rest = this.rests.without(bars);
-    const { parts } = this.rest;
     Object.assign(this, { have: asSet(known.keys()), cap, again: 0n, why: 0, stop: 0, choice: null });
     this.before = this.have | asSet([...resources].map((r) => d + r));
     this.paid = this.before;
+    const leftOut = this.leftOut(bars);
+    this.rest = this.rests.without(bars | leftOut);
+    const { parts } = this.rest;
     this.canHave = parts.map(({ features }) => (features & bars) === 0n);
-    this.planned = plan.planned && this.canHave.every(Boolean) && this.before === 0n;
+    this.planned = plan.planned && this.canHave.every(Boolean) && this.before === 0n && leftOut === 0n;
     this.stop = this.rest.bestFirst.find((k) => parts[k].features !== 0n && (parts[k].features & ~this.have) === 0n) ?? 0;
     for (let i = 0; i < this.width; ++i) engine.setDouble(this.x + 8 * i, known.get(i) ?? NaN);
-    if (this.stop === 0) this.beginFirst(bars);
+    if (this.stop === 0) this.beginFirst(bars, leftOut);
     this.goOn();
   }
 
+  // What the row does without, if its cap pays for none of the sets; see `PartOfPlan`.
+  leftOut(bars) {
+    const { plan: { spare, narrow }, cap, rests } = this;
+    if (cap === Infinity || !(spare || narrow)) return 0n;
+    const isWithin = (features) => this.owedWith(this.items(features)) <= cap;
+    const offered = rests.sets.map((set) => set & ~bars).filter((set) => set !== 0n);
+    if (!offered.length || offered.some(isWithin)) return 0n;
+    if (!spare) throw new Error(narrow);
+    const { caps, orders } = spare.part;
+    let bought = bars;
+    for (const f of orders[Math.max(0, caps.findLastIndex((from) => from <= cap))]) {
+      if (isWithin((bought & ~bars) | bit(f))) bought |= bit(f);
+    }
+    return rests.every & ~bought;
+  }
+
   // Pay for the features of the first stop; no row asks for those that it cannot have or pay.
-  beginFirst(bars) {
+  beginFirst(bars, leftOut) {
     let first = 0n;
     for (const f of members(this.rest.parts[0].features)) {
       if ((bars & bit(f)) !== 0n) this.why = UNAVAILABLE;
+      else if ((leftOut & bit(f)) !== 0n) this.why = Math.max(this.why, CUT);
       else if (this.cap < Infinity && this.owedWith(this.items(first | bit(f))) > this.cap) this.why = Math.max(this.why, CUT);
       else first |= bit(f);
       if ((first & bit(f)) === 0n) {
@@ -165,7 +183,8 @@ class PlannedRows {
     const { own, standsIn } = rest.parts[stop];
     const scores = engine.doubles(x + 8 * d, plan.outputs);
     const values = predict(standsIn ? plan.spare.stage : plan.stops[own].stage, scores);
-    return { values, place: null, exit: own, reason: REASONS[standsIn ? UNAVAILABLE : this.why] };
+    const why = standsIn ? Math.max(this.why, this.canHave.every(Boolean) ? CUT : UNAVAILABLE) : this.why;
+    return { values, place: null, exit: own, reason: REASONS[why] };
   }
 
   // Why it asks for what it needs, or why it stays.

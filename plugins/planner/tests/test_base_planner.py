@@ -8,6 +8,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -148,9 +149,12 @@ def test_what_a_base_writes_into_its_rows_is_lost_and_weights_need_one_that_take
         PlannerClassifier(COSTS, base=PIPELINE, **QUICK).fit(X, y, sample_weight=weight)
 
 
-def test_under_a_cap_the_model_of_one_set_gives_way_to_the_constant():
+def test_under_a_cap_the_model_of_one_set_gives_way_to_trees_over_what_fits():
     X, y = rows(missing=0.0)
     plan = PlannerClassifier(tradeoff=0.0, base=LogisticRegression()).fit(X, y).predictor_
     assert np.ptp(plan.predict(X)) > 0.5
-    assert plan.predict(X, max_cost=3.5) == pytest.approx(np.full(len(X), np.mean(y)), abs=0.02)
+    capped = plan.cost(X, max_cost=3.5)
+    assert 0.0 < capped.per_row.max() <= 3.5
+    assert roc_auc_score(y, capped.predictions) > 0.9
+    assert plan.predict(X, max_cost=0.5) == pytest.approx(np.full(len(X), np.mean(y)), abs=0.02)
     assert plan.predict(X, max_cost=4) == pytest.approx(plan.predict(X))
