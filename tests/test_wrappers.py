@@ -48,8 +48,8 @@ def test_a_pipeline_has_the_fallbacks_of_its_last_step(tmp_path):
     assert (PIPED.with_costs(PRICES).predict(TEST, max_cost=1.0) != piped.predict(TEST, max_cost=1.0)).any()
     for limits in ({"max_cost": 1.0}, {"unavailable": ["c"]}):
         wanted = tree.predict(PIPE[0].transform(TEST), **limits)
-        off = np.abs(piped.predict(TEST, **limits) - wanted)  # other rows are cut to learn from, other copies drawn
-        assert off.max() < 0.05 if "max_cost" in limits else off.mean() < 0.1
+        off = np.abs(piped.predict(TEST, **limits) - wanted)  # rows are crossed with others to learn from, other copies drawn
+        assert off.mean() < (0.02 if "max_cost" in limits else 0.1)
         scores = piped.decision_function(TEST, **limits)
         assert 1 / (1 + np.exp(-scores)) == pytest.approx(piped.predict(TEST, **limits))
         assert piped.cost(TEST, **limits).predictions.tolist() == piped.predict(TEST, **limits).tolist()
