@@ -48,7 +48,7 @@ def test_a_pipeline_has_the_fallbacks_of_its_last_step(tmp_path):
     assert (PIPED.with_costs(PRICES).predict(TEST, max_cost=1.0) != piped.predict(TEST, max_cost=1.0)).any()
     for limits in ({"max_cost": 1.0}, {"unavailable": ["c"]}):
         wanted = tree.predict(PIPE[0].transform(TEST), **limits)
-        off = np.abs(piped.predict(TEST, **limits) - wanted)  # rows are crossed with others to learn from, other copies drawn
+        off = np.abs(piped.predict(TEST, **limits) - wanted)  # other rows are crossed, other copies drawn
         assert off.mean() < (0.02 if "max_cost" in limits else 0.1)
         scores = piped.decision_function(TEST, **limits)
         assert 1 / (1 + np.exp(-scores)) == pytest.approx(piped.predict(TEST, **limits))
