@@ -258,7 +258,7 @@ def test_a_model_that_reads_nothing_has_no_outages() -> None:
     X, y = drawn()
     model = cf.CEGBClassifier(None, 1e9, n_estimators=3).fit(X, y)
     found = cf.outages(model, X, y)
-    assert (found.each, found.score, str(found)) == ((), 0.5, "no outage: the model reads nothing")
+    assert (found.each, found.score, str(found)) == ((), 0.5, "no outage takes away what the model reads")
 
 
 def test_wrong_arguments_are_refused_by_name() -> None:
@@ -296,7 +296,8 @@ def test_a_file_keeps_figures_of_the_same_prices(tmp_path) -> None:
     assert path.read_bytes() == content
     cf.save(loaded, path, costs=priced())
     assert path.read_bytes() == content
-    cf.save(loaded, path, costs=dict.fromkeys(NAMES, 1.0))
+    dear = dict.fromkeys(NAMES, 1.0)
+    cf.save(loaded, path, costs=dear)
     other = cf.load(path)
     assert isinstance(other, cf.FittedEstimator)
     assert other.outages is None
@@ -309,6 +310,13 @@ def test_a_file_keeps_figures_of_the_same_prices(tmp_path) -> None:
     assert cf.load(path).predictor_.digest == loaded.predictor_.digest
     with pytest.raises(TypeError, match="outages"):
         cf.FittedEstimator(model.predictor_, outages="none")
+    with pytest.raises(ParameterError, match=r"outages: expected figures of cf.outages, got 'none'"):
+        cf.save(model, path, outages="none")  # type: ignore[arg-type]
+    at_other_prices = cf.outages(model, *drawn(300, 1), costs=dear)
+    with pytest.raises(ParameterError, match="outages: these are figures at other prices than those of the model"):
+        cf.save(model, path, outages=at_other_prices)
+    cf.save(model, path, dear, outages=at_other_prices)
+    assert cf.load(path).outages == at_other_prices
 
 
 def test_malformed_figures_in_a_file_are_refused(tmp_path) -> None:
@@ -371,6 +379,12 @@ def test_open_tells_what_an_outage_of_each_source_costs(tmp_path) -> None:
         rest = own.of_features([ODD, "d"])
         assert rest is not None
         assert sources.outages["rest"] == own.figures(rest)
+        dear = dict.fromkeys(NAMES, 1.0)
+        known = cf.outages(model, X, y, sources=sources, costs=dear)
+        sources.open(model, outages=known, costs=dear)
+        assert sources.outages["rest"] == known.figures(known.of_features([ODD, "d"]))
+        sources.open(model, outages=known)
+        assert {text.split(";")[0] for text in sources.outages.values()} == {"not known at these prices and limits"}
         for terms in ({"max_cost": 3.0}, {"tradeoff": 0.1}, {"unavailable": ["e"]}, {"costs": dict.fromkeys(NAMES, 1)}):
             sources.open(served, **terms)
             assert {text.split(";")[0] for text in sources.outages.values()} == {"not known at these prices and limits"}
@@ -429,7 +443,7 @@ def test_commands_tell_what_outages_cost(tmp_path) -> None:
 
 def test_lines_have_what_is_lost_beside_what_is_so_with_everything_there() -> None:
     bureau = Outage("the bureau", frozenset("a"), 0.81, 0.012, 12.3)
-    found = Outages("roc_auc", False, "CAD", 10, 0.84, 0.01, 25.1, (bureau,))
+    found = Outages("roc_auc", False, "CAD", "", 10, 0.84, 0.01, 25.1, (bureau,))
     assert found.describe(bureau) == (
         "without the bureau: roc_auc 0.8100 instead of 0.8400 (-0.0300 \u00b1.012), cost 12.30 instead of 25.10"
     )

@@ -12,6 +12,7 @@ from costframe.core.cost.expected import ExpectedCost
 from costframe.core.predictors.fitted import FittedEstimator, as_predictor, kind_of
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.digest import prices_digest
 from costframe.core.terms.outages import Outage, Outages
 from costframe.study.estimates import difference_error, of_bill
 from costframe.study.measured import Measured, measure_copies
@@ -97,7 +98,7 @@ def measure_outages(
         error = _error(whole, found, in_money=in_money)
         each.append(Outage(group.name, group.features, found.score.score, error, found.cost.mean))
     scored = whole.score.score, whole.score.error, whole.cost.mean
-    figures = Outages(str(score), in_money, prices.unit, len(rows.y), *scored)
+    figures = Outages(str(score), in_money, prices.unit, prices_digest(prices), len(rows.y), *scored)
     return evolve(figures, each=tuple(sorted(each, key=figures.worth)), left_out=left_out)
 
 

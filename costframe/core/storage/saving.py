@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from costframe.core.checks import as_path
-from costframe.core.errors import StorageError
+from costframe.core.errors import ParameterError, StorageError, shown
 from costframe.core.files import write_atomically
 from costframe.core.predictors.certain import CertainPredictor
 from costframe.core.predictors.fitted import FittedEstimator
@@ -19,6 +19,7 @@ from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import PreparedPredictor
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.costs import CostModel
+from costframe.core.prices.digest import prices_digest
 from costframe.core.storage.container import pack
 from costframe.core.storage.stored_card import store_classes
 from costframe.core.storage.stored_models import Savable, opaque_names, store_model
@@ -41,8 +42,8 @@ def save(
     costs : CostModel, or anything `CostModel.of` accepts
         Prices of the loaded predictor; None keeps those of `predictor`.
     outages : Outages, optional
-        What outages cost, as `cf.outages` measured it: `load` then gives a `FittedEstimator`, which has it, also of a
-        predictor. None keeps what `predictor` has, if the prices stay.
+        What outages cost at the prices in the file, as `cf.outages` measured it: `load` then gives a `FittedEstimator`,
+        which has it, also of a predictor. None keeps what `predictor` has, if it is at these prices.
 
     Raises
     ------
@@ -50,6 +51,8 @@ def save(
         If `predictor` cannot be saved, or the file cannot be written; an old file is then unchanged.
     CostModelError
         If `costs` does not price every feature of the predictor.
+    ParameterError
+        If `outages` are no figures of `cf.outages`, or at other prices.
     """
     file = as_path(path)
     try:
@@ -77,7 +80,7 @@ def content_of(
     """
     if predictor is None:
         raise StorageError("expected a model to save, got None")
-    arrays, has_same = dict[str, Any](), True
+    arrays = dict[str, Any]()
     model: Any = getattr(predictor, "predictor_", predictor)
     if (core := _strange_part(model)) is not None:
         known = "StageTree or a PlannedPredictor"
@@ -92,16 +95,31 @@ def content_of(
     if costs is not None:
         prices = CostModel.of(costs, model.feature_names)
         prices.select(model.feature_names)
-        has_same = prices == model.costs
         model = model.with_costs(prices)
     kind = getattr(predictor, "kind", FittedEstimator(model).kind) if hasattr(predictor, "predictor_") else None
     described = store_model(model, arrays) | {"classes": store_classes(model.classes), "estimator": kind}
     decimal = getattr(predictor, "decimal", None) if decimal is None else decimal
-    if outages is None and has_same and isinstance(predictor, FittedEstimator):
-        outages = predictor.outages
+    outages = _outages_of(predictor, model) if outages is None else _checked(outages, model)
     further: dict[str, Any] = {} if decimal is None else {"decimal": decimal}
     further |= {} if outages is None else {"outages": store_outages(outages)}
     return pack(described | further, arrays)
+
+
+def _outages_of(predictor: object, model: Predictor) -> Outages | None:
+    """Return the figures of a loaded estimator, if they are at the prices of the model in the file."""
+    own = predictor.outages if isinstance(predictor, FittedEstimator) else None
+    return own if own is not None and own.prices == prices_digest(model.card.prices) else None
+
+
+def _checked(outages: object, model: Predictor) -> Outages:
+    """Refuse figures that would be taken for those at the prices of the model in the file."""
+    if not isinstance(outages, Outages):
+        raise ParameterError(f"outages: expected figures of cf.outages, got {shown(outages)}")
+    if outages.prices != prices_digest(model.card.prices):
+        raise ParameterError(
+            "outages: these are figures at other prices than those of the model; give these as `costs`"
+        )
+    return outages
 
 
 def checksum(predictor: Predictor) -> bytes:

@@ -11,7 +11,8 @@ from costframe.core.errors import StorageError
 from costframe.core.storage.stored_arrays import as_list, fields_of
 from costframe.core.terms.outages import Outage, Outages
 
-_KINDS: dict[str, type] = {"score_name": str, "has_bills": bool, "unit": str, "n_rows": int}  # others are floats
+# others are floats
+_KINDS: dict[str, type] = {"score_name": str, "has_bills": bool, "unit": str, "prices": str, "n_rows": int}
 
 
 def store_outages(outages: Outages) -> dict[str, Any]:

@@ -46,6 +46,8 @@ class Outages:
         Whether the score is minus what errors cost, in the unit of prices.
     unit : str
         Unit of costs.
+    prices : str
+        Digest of the prices that the figures are at; see `prices_digest`.
     n_rows : int
         Rows that the figures are of.
     score, score_error, cost : float
@@ -59,6 +61,7 @@ class Outages:
     score_name: str
     has_bills: bool
     unit: str
+    prices: str
     n_rows: int
     score: float
     score_error: float
@@ -120,7 +123,7 @@ class Outages:
         return facts + [(f"without {outage.name}", self.figures(outage)) for outage in self.each]
 
     def __str__(self) -> str:
-        return "\n".join(self.lines()) or "no outage: the model reads nothing"
+        return "\n".join(self.lines()) or "no outage takes away what the model reads"
 
     def __repr__(self) -> str:
         score = f"{self.score_name} {with_error(self.score, self.score_error)}"
