@@ -41,9 +41,9 @@ from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.links import squeeze
-from costframe.core.stages.part_of_plan import PartOfPlan
+from costframe.core.stages.part_of_plan import PartOfPlan, pays_for_a_set
 from costframe.core.stages.rest_of_plan import RestOfPlan, rest_of_plan
-from costframe.core.stages.spares import Spare
+from costframe.core.stages.spares import LaterSpare, Spare
 from costframe.core.stages.stops import (
     PlanLayout,
     Rung,
@@ -106,8 +106,9 @@ class PlannedPredictor(Predictor):
     realised : (float, float)
         Shares of the expected gains of stops, and of those of their plans, that held-out rows realised, from 0 to 1:
         reasons state these shares of them, and no decision depends on them.
-    spare : Spare, optional
-        What answers where stops need unavailable features, or such as no cap pays for.
+    spare : Spare or LaterSpare, optional
+        What answers where stops need unavailable features, or such as no cap pays for; learned already or at first
+        need.
 
     Raises
     ------
@@ -127,7 +128,7 @@ class PlannedPredictor(Predictor):
     classes: NDArray[Any] | None = field(default=None, kw_only=True, converter=as_classes)
     gain_unit: str = field(default="loss", kw_only=True)
     realised: tuple[float, float] = field(default=(1.0, 1.0), kw_only=True)
-    spare: Spare | None = field(default=None, kw_only=True)
+    _spare: Spare | LaterSpare | None = field(default=None, kw_only=True, alias="spare")
 
     def __attrs_post_init__(self) -> None:
         check_number("tradeoff", self.tradeoff)
@@ -144,8 +145,8 @@ class PlannedPredictor(Predictor):
         check_stops(self.stops, self.bank, self.gains_bank)
         check_ladder(self.ladder, has_plans=self._has_plans)
         check_classes(self.classes, self.n_outputs)
-        if self.spare is not None:
-            self.spare.check(self.bank, tuple(stop.answer for stop in self.stops))
+        if isinstance(self._spare, Spare):
+            self._check_spare(self._spare)
         self.card  # noqa: B018 - refuses prices that do not fit
 
     @cached_property
@@ -163,8 +164,8 @@ class PlannedPredictor(Predictor):
         """
         bank = self.bank if card.categories == self.bank.categories else evolve(self.bank, categories=card.categories)
         changes: dict[str, Any] = {"bank": bank, "costs": card.costs, "classes": card.classes}
-        if self.spare is not None and card.categories != self.bank.categories:
-            changes["spare"] = self.spare.with_categories(card.categories)
+        if self._spare is not None and card.categories != self.bank.categories:
+            changes["spare"] = self._spare.with_categories(card.categories)
         if self.costs is not None and card.prices != self.card.prices:
             changes |= {"stops": tuple(evolve(stop, planned=None) for stop in self.stops), "ladder": ()}
         return self._evolve(**changes)
@@ -189,6 +190,18 @@ class PlannedPredictor(Predictor):
         """Whether each stop has all features of the one before and more, and nothing is for fixed prices."""
         chain = all(a & ~b == 0 and a != b for a, b in pairwise(self.layout.sets))
         return chain and not self.ladder
+
+    @cached_property
+    def spare(self) -> Spare | None:
+        """What answers where stops need unavailable features, or None."""
+        if self._spare is None:
+            return None
+        learned = self._spare.learned()
+        self._check_spare(learned)
+        return learned
+
+    def _check_spare(self, spare: Spare) -> None:
+        spare.check(self.bank, tuple(stop.answer for stop in self.stops))
 
     @cached_property
     def layout(self) -> PlanLayout:
@@ -265,7 +278,7 @@ class PlannedPredictor(Predictor):
 
     def rest(self, terms: Terms) -> RestOfPlan:
         """Return the stops that rows go through: its own, and stand-ins of those that need what is unavailable."""
-        if self.spare is None or terms.limits is None:  # as of most rows
+        if self._spare is None or terms.limits is None:  # as of most rows
             return self._whole
         barred = as_set(terms.barred) | as_set(self._without(terms))
         if not any(wanted & barred for wanted in self.layout.sets):
@@ -284,7 +297,7 @@ class PlannedPredictor(Predictor):
 
     def _without(self, terms: Terms) -> frozenset[int]:
         """Return the columns that rows do without because of their cap; see `PartOfPlan`."""
-        if self.spare is None or terms.limits is None or terms.limits.cap == np.inf:
+        if self._spare is None or terms.limits is None or terms.limits.cap == np.inf:
             return frozenset()
         prices = stop_prices(terms.prices, self.layout.sets, self.batch)
         return self._left_out(prices, terms.limits, _items_paid(terms))
@@ -292,14 +305,20 @@ class PlannedPredictor(Predictor):
     @cached_property
     def _left_out(self) -> Callable[[StopPrices, Limits, int], frozenset[int]]:
         """Return what rows under limits do without; kept for many rows."""
-        part = self.part
-        return lru_cache(_MOST_CAPS)(lambda prices, *terms: part(prices.prices).left_out(prices, *terms))
+        sets, part = self.layout.sets, self.part
+
+        def left_out(prices: StopPrices, limits: Limits, known: int) -> frozenset[int]:
+            if pays_for_a_set(sets, prices, limits, known):
+                return frozenset()
+            return part(prices.prices).left_out(prices, limits, known)
+
+        return lru_cache(_MOST_CAPS)(left_out)
 
     @cached_property
     def part(self) -> Callable[[PriceArrays], PartOfPlan]:
         """Return what a cap buys that pays for no stop's features, at some prices; for plans with a spare ensemble."""
-        assert self.spare is not None  # noqa: S101 - callers know
-        return lru_cache(_MOST_RESTS)(partial(PartOfPlan.of, self.layout.sets, self.spare))
+        assert self._spare is not None  # noqa: S101 - callers know
+        return lru_cache(_MOST_RESTS)(partial(PartOfPlan.of, self.layout.sets, self._spare))
 
     def plan_terms(self, terms: Terms) -> PlanTerms:
         """Return terms as the stops use them; kept while the terms are."""

@@ -17,7 +17,7 @@ from costframe.core.stages.absence_losses import AbsenceLosses
 from costframe.core.stages.cap_ranks import CapRanks, Wares, rank_features
 from costframe.core.stages.layout import lay_out
 from costframe.core.stages.set_losses import SetLosses
-from costframe.core.stages.spares import Spare
+from costframe.core.stages.spares import LaterSpare, Spare
 from costframe.core.stages.split_losses import losses_by_splits
 from costframe.core.stages.stops import StopPrices
 
@@ -29,35 +29,39 @@ class PartOfPlan:
     First come those of the best set within the cap for a row that has paid for nothing and can have everything.
     """
 
-    sets: tuple[int, ...]  # of the plan's stops, one bit a column
     columns: I8  # (U,): of all sets, ascending
     ranks: CapRanks  # of these columns
 
     @classmethod
-    def of(cls, sets: tuple[int, ...], spare: Spare, prices: PriceArrays) -> PartOfPlan:
+    def of(cls, sets: tuple[int, ...], spare: Spare | LaterSpare, prices: PriceArrays) -> PartOfPlan:
         """Rank the columns by the sizes of the steps of the spare ensemble, which answers by those that are there."""
         columns = np.array([*members(reduce(or_, sets))], np.int64)
-        ranks = rank_features(_losses(columns, spare), Wares.of(columns, prices), np.zeros(1), np.ones(1))
-        return cls(sets, columns, ranks)
+        ranks = rank_features(_losses(columns, spare.learned()), Wares.of(columns, prices), np.zeros(1), np.ones(1))
+        return cls(columns, ranks)
 
     def left_out(self, prices: StopPrices, limits: Limits, known: int) -> frozenset[int]:
-        """Return the columns that rows do without: none, unless their cap pays for none of the sets.
+        """Return the columns that rows do without whose cap pays for none of the sets; `known` are items paid for.
 
-        `known` are items paid for. The rest is what the cap pays for, one column after another in their order.
+        The rest is what the cap pays for, one column after another in their order.
         """
-        barred = as_set(limits.barred)
-        offered = [wanted & ~barred for wanted in self.sets if wanted & ~barred]
-
-        def is_within(features: Sequence[int]) -> bool:
-            return prices.total(prices.buying(known, features) & ~known) <= limits.cap
-
-        if np.isinf(limits.cap) or not offered or any(is_within([*members(each)]) for each in offered):
-            return frozenset()
         there, bought = self.columns[np.argsort(self.ranks.of(limits.cap), kind="stable")], list[int]()
         for f in there.tolist():
-            if f not in limits.barred and is_within([*bought, f]):
+            if f not in limits.barred and _is_within(prices, limits, known, [*bought, f]):
                 bought.append(f)
         return frozenset(self.columns.tolist()) - limits.barred - {*bought}
+
+
+def pays_for_a_set(sets: Sequence[int], prices: StopPrices, limits: Limits, known: int) -> bool:
+    """Return whether a cap pays for the rest of one of some sets, one bit a column, or none is left to pay for."""
+    barred = as_set(limits.barred)
+    offered = [wanted & ~barred for wanted in sets if wanted & ~barred]
+    if np.isinf(limits.cap) or not offered:
+        return True
+    return any(_is_within(prices, limits, known, [*members(each)]) for each in offered)
+
+
+def _is_within(prices: StopPrices, limits: Limits, known: int, features: Sequence[int]) -> bool:
+    return prices.total(prices.buying(known, features) & ~known) <= limits.cap
 
 
 def _losses(columns: I8, spare: Spare) -> SetLosses:

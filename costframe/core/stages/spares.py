@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -73,3 +74,44 @@ class Spare:
     def with_categories(self, categories: Categories) -> Spare:
         """Return the same ensemble with other labels of categories."""
         return evolve(self, bank=evolve(self.bank, categories=categories))
+
+    def learned(self) -> Spare:
+        """Return itself; see `LaterSpare`."""
+        return self
+
+
+@frozen(eq=False)
+class LaterSpare:
+    """The spare ensemble of a plan before it is needed: most models of a search never are in an outage.
+
+    Where a model is copied or saved, so is what was learned, in place of the rows to learn from.
+
+    Parameters
+    ----------
+    learn : callable
+        Returns the `Spare` of a fit, the same for all its plans, which it learns once.
+    losses : float64 (m,)
+        As for `Spare`.
+    categories : Categories, optional
+        Other labels of categories than those that it learned with.
+    """
+
+    learn: Callable[[], Spare]
+    losses: F8 = field(converter=frozen_floats)
+    categories: Categories | None = None
+
+    def learned(self) -> Spare:
+        """Learn it, or return what was learned."""
+        spare = self.learn().beside(self.losses)
+        return spare if self.categories is None else spare.with_categories(self.categories)
+
+    def with_categories(self, categories: Categories) -> LaterSpare:
+        """Return the same ensemble with other labels of categories."""
+        return evolve(self, categories=categories)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _itself, (self.learned(),)
+
+
+def _itself(spare: Spare) -> Spare:
+    return spare

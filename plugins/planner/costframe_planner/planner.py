@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
-from costframe.plugin import Spare, TrainingData, run_parallel
+from costframe.plugin import TrainingData, run_parallel
 from costframe.trees import HeldOutPredictions, Scorer
 from costframe_planner.alternatives import choose_alternatives, choose_by_score
 from costframe_planner.between import train_between
@@ -15,7 +15,7 @@ from costframe_planner.problem import Problem
 from costframe_planner.routes import Routes
 from costframe_planner.search import search_sets
 from costframe_planner.set_models import CALM_ROWS, SetModel, choose_trees, train_models
-from costframe_planner.spare import train_spare
+from costframe_planner.spare import SpareOfFit
 from costframe_planner.trained import Trained
 
 _MOST_STOPS = 45  # of those for parts and of the front
@@ -58,15 +58,15 @@ def train_planner(
     before_last = range(len(models) - 1)
     gains = run_parallel(lambda k: regress_gains(problem, models, k, seen[k]), before_last, problem.n_threads)
     routes = Routes(problem.prices, tuple(frozenset(model.features) for model in models))
-    spare = train_spare(problem, data, routes.sets)
+    spare = SpareOfFit.of(problem, data, routes.sets)
     return Trained(models, seen, gains, routes, spare, bool(parts), singles)
 
 
-def train_plain(problem: Problem, data: TrainingData) -> tuple[SetModel, SetModel, Spare]:
-    """Train the constant, the model on all features, and the spare ensemble, for tradeoff 0."""
+def train_plain(problem: Problem, data: TrainingData) -> tuple[SetModel, SetModel, SpareOfFit]:
+    """Train the constant and the model on all features, and keep what the spare ensemble needs, for tradeoff 0."""
     sets = [frozenset[int](), frozenset(range(len(problem.prices.cost)))]
     nothing, everything = train_models(problem, choose_trees(problem), sets)
-    return nothing, everything, train_spare(problem, data)
+    return nothing, everything, SpareOfFit.of(problem, data)
 
 
 def _is_better(

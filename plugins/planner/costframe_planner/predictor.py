@@ -17,12 +17,12 @@ from costframe import Answer, WeakLearnerBank
 from costframe.plugin import (
     F8,
     I8,
+    LaterSpare,
     OpaqueLearner,
     PlannedPredictor,
     Rows,
     Rung,
     Sampling,
-    Spare,
     Stop,
     TrainingData,
     TreeTable,
@@ -31,6 +31,7 @@ from costframe.trees import ManyFolds
 from costframe_planner.problem import Problem
 from costframe_planner.routes import follow
 from costframe_planner.set_models import SetModel
+from costframe_planner.spare import SpareOfFit
 from costframe_planner.trained import Trained
 
 Gains = Sequence[F8]
@@ -42,7 +43,7 @@ _OWN = 0.01  # further error, as a share: gains were fitted to the same rows
 
 
 def make_single(
-    data: TrainingData, nothing: SetModel, model: SetModel, spare: Spare, problem: Problem
+    data: TrainingData, nothing: SetModel, model: SetModel, spare: SpareOfFit, problem: Problem
 ) -> PlannedPredictor:
     """Return a predictor that answers all rows by the model of one set, trained on a problem's.
 
@@ -68,7 +69,7 @@ def make_planned(
     plan: Sequence[ManyFolds] | int | None = None,
     ladder: Sequence[Rung] = (),
     gain_unit: str = "loss",
-    spare: Spare | None = None,
+    spare: LaterSpare | None = None,
     realised: tuple[float, float] = (1.0, 1.0),
 ) -> PlannedPredictor:
     """Return a planned predictor; its planned rungs follow the regressions of an induction, or go to one stop."""

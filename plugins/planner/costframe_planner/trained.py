@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from attrs import evolve, field, frozen
 
-from costframe.plugin import F8, I8, Spare
+from costframe.plugin import F8, I8
 from costframe.trees import BinnedData, ManyFolds
 from costframe_planner.gains import regress
 from costframe_planner.problem import Problem
 from costframe_planner.routes import Routes, follow
 from costframe_planner.set_models import SetModel
+from costframe_planner.spare import SpareOfFit
 
 
 @frozen(eq=False)
@@ -23,7 +24,7 @@ class Trained:
     seen: list[BinnedData]  # data known at each stop
     gains: list[ManyFolds]  # regressions of each stop except the last
     routes: Routes
-    spare: Spare  # without losses of stops
+    spare: SpareOfFit
     parted: bool = False  # whether some sets are for parts of the rows
     singles: list[SetModel] = field(factory=list)  # further models that answer all rows, and are no stops
     _induced: dict[float, list[ManyFolds]] = field(factory=dict, init=False, repr=False)

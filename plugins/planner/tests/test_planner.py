@@ -1,5 +1,6 @@
 """What the planner promises: traps, no cliffs, estimates that hold, terms at prediction, and hostile tables."""
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -13,7 +14,7 @@ from costframe import CostframeError
 from costframe.plugin import CostModelError, DataError, ParameterError
 from costframe.sets import SetArchive
 from costframe_cegb import CEGBClassifier
-from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor, planner
+from costframe_planner import PlannerClassifier, PlannerRanker, PlannerRegressor, planner, spare
 
 QUICK = {"max_tries": 8, "n_estimators": 20, "n_sets": 5, "max_leaves": 4, "n_jobs": 1}
 
@@ -146,6 +147,26 @@ def test_prices_tradeoff_caps_and_sources_change_without_training():
     assert capped.per_row.max() <= 7.0
     for report in (out, capped):
         assert ((report.predictions > 0.5) == y).mean() > 0.6
+
+
+def test_a_spare_ensemble_is_learned_once_and_only_where_something_is_unavailable(monkeypatch, tmp_path):
+    learned, copy = [], spare.lack_at_random
+    monkeypatch.setattr(spare, "lack_at_random", lambda *given: learned.append(given) or copy(*given))
+    X, y, costs = cliff()
+    path = PlannerClassifier(costs, **QUICK).fit_path(X, y)
+    plan, single = path.predictor_at(2e-3), path.predictor(path.points[-1])
+    eager = plan.with_tradeoff(0.0)
+    for predictor in (plan, single, eager):
+        predictor.cost(X, max_cost=7.0)
+        predictor.inquire(known={"cheap0": 1.0})
+    assert not learned
+    answers = [predictor.predict(X, unavailable={"bureau"}).tolist() for predictor in (plan, single, eager)]
+    assert len(learned) == 1
+    copies = [*pickle.loads(pickle.dumps((plan, single, eager)))]  # noqa: S301 - our own
+    assert [predictor.predict(X, unavailable={"bureau"}).tolist() for predictor in copies] == answers
+    cf.save(plan, tmp_path / "plan.model")
+    assert cf.load(tmp_path / "plan.model").predict(X, unavailable={"bureau"}).tolist() == answers[0]
+    assert len(learned) == 1
 
 
 SERVICES = {"form": 1.0, "account": 1.5, "device": 2.0, "history": 3.0, "income": 5.0, "bureau": 35.0}
