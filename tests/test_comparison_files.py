@@ -20,7 +20,7 @@ from costframe.comparison.figures import ComparisonDisplay
 from costframe.comparison.files import files_of
 from costframe.comparison.latex import escape_latex, to_latex
 from costframe.comparison.markdown import to_markdown
-from costframe.comparison.page import comparison_page
+from costframe.comparison.page import comparison_page, differences_displays
 from costframe.comparison.sheets import Sheet, sheets_of
 from costframe.core.errors import ParameterError
 
@@ -158,6 +158,23 @@ def test_the_page_escapes_names_and_has_a_picture_and_tables_of_each_table(compa
     for standing in compared.standings:
         mean = standing.values("ours").mean(axis=0)[-1]
         assert f"{mean:.3f} ±" in text
+
+
+def test_the_picture_over_tables_says_which_sides_lack_some():
+    import matplotlib.pyplot as plt
+
+    found = cf.Comparison(
+        [
+            cases.record(table, 0, side)
+            for side, tables in {"ours": 3, "few": 2, "theirs": 3}.items()
+            for table in ("one", "two", "three")[:tables]
+        ],
+        reference="ours",
+    )
+    (display,) = differences_displays(found).values()
+    names = [text.get_text() for text in display.plot().ax_.get_legend().get_texts()]
+    assert names == ["few (2 tables)", "theirs"]
+    plt.close("all")
 
 
 def test_pictures_have_a_line_and_a_band_a_side():

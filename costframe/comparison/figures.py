@@ -86,6 +86,8 @@ class ComparisonDisplay(Display):
 class DifferencesDisplay(Display):
     """By how much sides are better than the reference at each level, in the mean over tables, with corrected errors.
 
+    A side that lacks tables is over its own, which the legend says.
+
     Parameters
     ----------
     differences : mapping of str to Difference
@@ -115,9 +117,11 @@ class DifferencesDisplay(Display):
         ax.set_xticks(places, [level_name(level) for level in self.levels])
         what = "points above" if self.unit == POINTS else "percent better than"
         _dress(ax, "budget, as a share of the cost of all features", f"{what} {self.reference}")
-        tables = max(found.n_tables for found in self.differences.values())
-        handles = {to_drawable(side): line for side, line in lines.items()}
-        put_above(ax, handles, f"in the mean over {format_count(tables, 'table')}")
+        counts = {side: found.n_tables for side, found in self.differences.items()}
+        most = max(counts.values())
+        few = {side: f" ({format_count(count, 'table')})" for side, count in counts.items() if count < most}
+        handles = {to_drawable(f"{side}{few.get(side, '')}"): line for side, line in lines.items()}
+        put_above(ax, handles, f"in the mean over {format_count(most, 'table')}")
 
 
 def _draw_line(ax: Axes, budgets: F8, values: F8, look: Mapping[str, Any]) -> Any:
