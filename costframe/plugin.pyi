@@ -28,7 +28,6 @@ from costframe.core.stages.ends import Ends as Ends
 from costframe.core.stages.fallbacks import FallbackRows as FallbackRows
 from costframe.core.stages.links import apply_link as apply_link
 from costframe.core.stages.links import squeeze as squeeze
-from costframe.core.stages.spares import LaterSpare as LaterSpare
 from costframe.core.stages.spares import Spare as Spare
 from costframe.core.stages.stops import Rung as Rung
 from costframe.core.stages.stops import Stop as Stop
@@ -36,7 +35,6 @@ from costframe.core.sums import coarse as coarse
 from costframe.core.sums import exact_sum as exact_sum
 from costframe.core.sums import sum_over_rows as sum_over_rows
 from costframe.core.sums import to_grid as to_grid
-from costframe.core.tables.categories import Categories as Categories
 from costframe.core.tables.row_draws import draw_rows as draw_rows
 from costframe.core.tables.row_hashes import hash_rows as hash_rows
 from costframe.core.tables.row_labels import check_queries as check_queries

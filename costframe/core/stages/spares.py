@@ -45,6 +45,11 @@ class Spare:
         """Make a spare ensemble from its held-out losses on rows that lack features; see `AbsenceLosses.regress`."""
         return cls(bank, answer, AbsenceLosses.regress(losses, weight, there, **copies))
 
+    @staticmethod
+    def later(learn: Callable[[], Spare], losses: ArrayLike) -> LaterSpare:
+        """Return what `learn` returns, for a plan of stops with these expected losses, float64 (m,), at first need."""
+        return LaterSpare(learn, losses)
+
     def beside(self, losses: ArrayLike) -> Spare:
         """Return it for a plan of stops with these expected losses, float64 (m,)."""
         return evolve(self, losses=losses)

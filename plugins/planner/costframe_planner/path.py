@@ -68,9 +68,8 @@ class PlannedPath(MeasuredPath):
         others = [other for other in self.points if other.key.stop < 0 and not other.key.induced]
         ladder, unit = ladder_around(point, tradeoff, others), fitted.problem.gain_unit
         losses = [fitted.problem.rows.mean(model.losses) for model in fitted.trained.models]
-        spare = fitted.trained.spare.beside(losses)
         realised = self._realised(point if point.key.stop < 0 else evolve(point, tradeoff=tradeoff), plan)
-        return make_planned(fitted.data, fitted.trained, tradeoff, plan, ladder, unit, spare, realised)
+        return make_planned(fitted.data, fitted.trained, tradeoff, plan, ladder, unit, losses, realised)
 
     def _realised(self, point: PathPoint, plan: list[ManyFolds] | int | None) -> tuple[float, float]:
         """Return the shares of gains that rows realise out of fold: of the price-free ones, and of a point's plan."""

@@ -17,12 +17,12 @@ from costframe import Answer, WeakLearnerBank
 from costframe.plugin import (
     F8,
     I8,
-    LaterSpare,
     OpaqueLearner,
     PlannedPredictor,
     Rows,
     Rung,
     Sampling,
+    Spare,
     Stop,
     TrainingData,
     TreeTable,
@@ -58,7 +58,7 @@ def make_single(
         onwards = min(-gain, -np.finfo(np.float64).tiny)
         stops[0] = evolve(stops[0], gains=_sum(np.empty(0, np.int64), np.array([onwards])))
     gains, unit = _gains_bank(data, [], len(model.answer.intercept)), problem.gain_unit
-    ensemble = spare.beside([problem.rows.mean(each.losses) for each in models])
+    ensemble = Spare.later(spare.learn, [problem.rows.mean(each.losses) for each in models])
     return PlannedPredictor(bank, gains, stops, costs=data.costs, gain_unit=unit, spare=ensemble)
 
 
@@ -69,10 +69,13 @@ def make_planned(
     plan: Sequence[ManyFolds] | int | None = None,
     ladder: Sequence[Rung] = (),
     gain_unit: str = "loss",
-    spare: LaterSpare | None = None,
+    losses: Sequence[float] | None = None,
     realised: tuple[float, float] = (1.0, 1.0),
 ) -> PlannedPredictor:
-    """Return a planned predictor; its planned rungs follow the regressions of an induction, or go to one stop."""
+    """Return a planned predictor; its planned rungs follow the regressions of an induction, or go to one stop.
+
+    With expected `losses` of its stops it has a spare ensemble.
+    """
     models, later = trained.models, len(trained.models) - 1
     bank, answers = _answers(data, models)
     induced = [] if plan is None or isinstance(plan, int) else [*plan]
@@ -94,7 +97,7 @@ def make_planned(
     batch = rows if data.prices.once.any() else None
     whole = PlannedPredictor(bank, gains, stops, tradeoff, data.costs, batch, ladder=ladder, gain_unit=gain_unit)
     whole = evolve(whole, realised=realised)
-    return whole if spare is None else evolve(whole, spare=spare)
+    return whole if losses is None else evolve(whole, spare=Spare.later(trained.spare.learn, losses))
 
 
 def _answers(data: TrainingData, models: Sequence[SetModel]) -> tuple[WeakLearnerBank, list[Answer]]:

@@ -7,15 +7,16 @@ estimate others, are never asked without a feature.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from costframe import WeakLearnerBank
-from costframe.plugin import B1, F8, I8, Categories, LaterSpare, PointwiseLoss, Rows, Sampling, Spare, TrainingData
+from costframe.plugin import B1, I8, PointwiseLoss, Rows, Sampling, Spare, TrainingData
 from costframe.trees import BinnedData, BoostedFolds, TreeSettings, lack_at_random
 from costframe_planner.problem import Problem
 from costframe_planner.stakes import Stakes
@@ -40,7 +41,7 @@ class SpareOfFit:
     needs: B1
     copies: int  # of each row, beside itself
     feature_names: tuple[str, ...]
-    categories: Categories
+    categories: Mapping[str, Any]
     sets: tuple[frozenset[int], ...]  # which tell more of its losses than single features do
 
     @classmethod
@@ -63,12 +64,12 @@ class SpareOfFit:
             tuple(dict.fromkeys([*problem.prices.bundles(), *filter(None, sets)])),
         )
 
-    def beside(self, losses: F8 | list[float]) -> LaterSpare:
-        """Return it for a plan of stops with these expected losses, float64 (m,)."""
-        return LaterSpare(lambda: self.learned, losses)
+    def learn(self) -> Spare:
+        """Return the ensemble, which is learned once."""
+        return self._learned
 
     @cached_property
-    def learned(self) -> Spare:
+    def _learned(self) -> Spare:
         """The ensemble, trained on the rows and copies of them.
 
         The loss of each copy, less that of the whole row, is regressed on what of each set the copy lacks.
