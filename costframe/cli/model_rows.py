@@ -21,11 +21,16 @@ from costframe.datasets.table_files import TableFile
 
 
 def open_blocks(
-    data: str, model: PricedModel, reading: ReadingOptions, keep: tuple[str, ...] = ()
+    data: str,
+    model: PricedModel,
+    reading: ReadingOptions,
+    keep: tuple[str, ...] = (),
+    unavailable: tuple[str, ...] = (),
 ) -> Iterator[tuple[F8, dict[str, Any]]]:
     """Yield rows of a file or data set for a model, float64 (rows, d), and columns to copy, block by block.
 
-    What is unusual about a file goes to the error stream, in one line.
+    Nothing is read of features that are unavailable: a file may lack them. What is unusual about a file goes to the
+    error stream, in one line.
     """
     predictor, part = model.predictor, reading.part
     if not is_file(data):
@@ -40,7 +45,8 @@ def open_blocks(
     if file.note is not None:
         print_error(file.note)
     names, used, allow_unknown = predictor.feature_names, predictor.used_features, reading.allow_unknown
-    rows = ModelRows(file, names, part, predictor.categories, model.path, keep, used, print_error, allow_unknown)
+    labels, reader = predictor.categories, model.path
+    rows = ModelRows(file, names, part, labels, reader, keep, used, unavailable, print_error, allow_unknown)
     yield from rows.blocks()
 
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -71,7 +72,7 @@ def predict(
     if deadline is not None or log is not None or resume or cluster is not None:
         raise click.UsageError("--deadline, --log, --resume and --cluster go with --source")
     predictions = _Predictions(given, limits, acquired)
-    blocks = open_blocks(data, given, reading, keep)
+    blocks = open_blocks(data, given, reading, keep, predictions.unavailable)
     with _open_output(output) as sink:
         _write_blocks(sink, ending, predictions, blocks)
     with name_written_files(str(output)):
@@ -132,13 +133,15 @@ class _Predictions:
     def __attrs_post_init__(self) -> None:
         self.bought = np.zeros(self.model.fitted.n_features_in_, np.bool_)
 
-    @property
-    def _barred(self) -> tuple[str, ...]:
-        return tuple(self.limits.get("unavailable", ()))
+    @cached_property
+    def unavailable(self) -> tuple[str, ...]:
+        """Names of the features that no row can have; see `Terms.unavailable_features`."""
+        names = self.limits.get("unavailable", ())
+        return self.model.predictor.row_terms(self.model.prices, unavailable=names).unavailable_features
 
     def columns(self, X: F8) -> dict[str, NDArray[Any]]:
         """Return the columns to write for some rows, float64 (rows, d), and count their costs."""
-        check_error_prices(self.model.prices, self.model.predictor.feature_names, X, self.rows, self._barred)
+        check_error_prices(self.model.prices, self.model.predictor.feature_names, X, self.rows, self.unavailable)
         report = self.model.fitted.cost(X, costs=self.model.prices, made=True, **self.limits)
         self.rows += len(X)
         self.cut += 0 if report.cut is None else int(report.cut.sum())
@@ -156,7 +159,7 @@ class _Predictions:
         assert values is not None  # noqa: S101 - routing is hard
         if self.model.fitted.kind == "classifier":
             classes = self.model.fitted.classes_
-            labels = self.model.predictor.decide(report.ends, X, self.model.prices, self._barred)
+            labels = self.model.predictor.decide(report.ends, X, self.model.prices, self.unavailable)
             probabilities = both_classes(values).T
             named = zip(classes.tolist(), probabilities, strict=True)
             return {"prediction": labels} | {f"probability_{label}": p for label, p in named}

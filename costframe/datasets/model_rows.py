@@ -33,6 +33,7 @@ class ModelRows:
     reader: str = "the model"  # name of the model in errors
     keep: Sequence[str] = ()  # further columns to copy
     used: Collection[str] | None = None  # features that the model reads: the file may lack others; by default all
+    unavailable: Collection[str] = ()  # features of which nothing is read: the file may lack them, or hold anything
     # called at the end with a text on each column that the model reads, with labels that it does not know, which are
     # missing to it, or without any value
     remark: Callable[[str], None] = lambda _: None
@@ -45,9 +46,8 @@ class ModelRows:
         names columns in which most rows have unknown labels, or no row has a value.
         """
         path, names, n_rows = self.file.path, self._check_names(), 0
-        read_by = self.feature_names if self.used is None else self.used
-        coverage = {name: Coverage() for name in read_by if name in names}
-        place = {name: f for f, name in enumerate(self.feature_names) if name in names}
+        place = {name: f for f, name in enumerate(self.feature_names) if name in names and name not in self.unavailable}
+        coverage = {name: Coverage() for name in place if self.used is None or name in self.used}
         beside: dict[str, Counter[str]] = {name: Counter() for name in place}
         texts = {name for name, labels in self.categories.items() if isinstance(labels, tuple | HashedLabels)}
         copied = set(self.keep)
@@ -103,7 +103,8 @@ class ModelRows:
     def _check_names(self) -> list[str]:
         """Return the columns to read, at least one; refuse what the file lacks."""
         path, known = self.file.path, self.file.names()
-        lacked = [name for name in self.feature_names if name not in known]
+        features = [name for name in self.feature_names if name not in self.unavailable]
+        lacked = [name for name in features if name not in known]
         if missing := [name for name in lacked if self.used is None or name in self.used]:
             has = f"the table has {quote_names(known)}"
             raise DataError(f"{path}: no column {quote_names(missing)}, which {self.reader} reads; {has}")
@@ -112,7 +113,7 @@ class ModelRows:
         if self.part is not None and SPLIT not in known:
             raise DataError(f"{path}: no column {SPLIT!r} to find the part {self.part!r} in")
         wanted = [
-            *(name for name in self.feature_names if name not in lacked),
+            *(name for name in features if name not in lacked),
             *self.keep,
             *([SPLIT] if self.part is not None else []),
         ]

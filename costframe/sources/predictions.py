@@ -16,7 +16,7 @@ from costframe.core.machine import CHUNK
 from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.prediction import Prediction
 from costframe.core.predictors.predictor import Predictor
-from costframe.core.tables.rows import as_rows
+from costframe.core.terms.terms import Terms
 from costframe.sources.error_notes import annotate_errors
 
 
@@ -104,10 +104,10 @@ def _predict_in_part(first: I8, read: Callable[[int], Predictions], i: int) -> P
     return read(number)[i - int(first[number])]
 
 
-def copy_rows(source: Any, keys: object, predictor: Predictor, read: Sequence[str]) -> F8 | None:
+def copy_rows(source: Any, keys: object, predictor: Predictor, terms: Terms) -> F8 | None:
     """Return a copy of an array's or a data frame's rows, float64 (rows, d); None for other sources of many rows.
 
-    Of a frame's columns it reads those named in `read`.
+    Of a frame's columns it reads those on which labels depend on these terms.
     """
     if not isinstance(source, Mapping) and callable(source):
         return None
@@ -117,7 +117,7 @@ def copy_rows(source: Any, keys: object, predictor: Predictor, read: Sequence[st
         raise DataError("the source: expected a table of rows, got one mapping; one row goes to predict_one")
     if isinstance(source, Sequence) and all(isinstance(row, Mapping) for row in source):
         return None
-    return np.array(as_rows(source, predictor.feature_names, predictor.categories, read))
+    return np.array(predictor.as_rows(source, predictor.label_features(terms.costs), terms))
 
 
 def predict_table(predictor: Predictor, X: F8, begin: Callable[[], Inquiry], how: ExpectedCost | None) -> Predictions:

@@ -21,10 +21,10 @@ from costframe.core.predictors.inquiry import Inquiry
 from costframe.core.predictors.predictor import Predictor
 from costframe.core.predictors.prepared import behind_preparation
 from costframe.core.prices.costs import CostModel
-from costframe.core.prices.limits import LIMITS
+from costframe.core.prices.limits import LIMITS, names_of
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.tables.partitions import by_partition
-from costframe.core.terms.terms import OF_PLANS
+from costframe.core.terms.terms import OF_PLANS, Terms
 from costframe.records.made import align_mask
 from costframe.training.row_reader import RowReader
 
@@ -95,7 +95,9 @@ class Predicting(RowReader):
         check_is_fitted(self, "predictor_")
         y, costs = tell_apart(y_or_costs, y, costs, self.predictor_.feature_names)
         asked = self._check(asked, "acquisition")
-        rows, prices = self._read(X), self.costs_ if costs is None else costs
+        prices = self.costs_ if costs is None else costs
+        asked, terms = self._terms(asked, prices)
+        rows = self._read(X, () if terms is None else terms.unread_columns(X, labelled=y is not None))
         asked["made"] = align_mask(made, X, self.predictor_.feature_names)
         with self._own_threads():
             return self.predictor_.cost(
@@ -135,7 +137,8 @@ class Predicting(RowReader):
 
         Public methods name the limits in their signatures: scikit-learn routes no metadata to keywords without a name.
         """
-        rows, decide = self._read(X), {}
+        asked, terms = self._terms(asked)
+        rows, decide = self._read(X, () if terms is None else terms.unread_columns(X)), {}
         if method == "labels" and (costs := asked.get("costs")) is not None:
             prices = CostModel.of(costs, self.predictor_.feature_names)
             if self.costs_.errors != prices.errors:
@@ -145,6 +148,19 @@ class Predicting(RowReader):
         with self._own_threads():
             answers: F8 = getattr(self.predictor_, method)(rows, **asked)
         return answers
+
+    def _terms(self, asked: dict[str, Any], prices: object = None) -> tuple[dict[str, Any], Terms | None]:
+        """Return what is asked of rows with the unavailable names read once, and terms, None if all is available.
+
+        By default the terms are at the prices that decide what rows acquire.
+        """
+        names = names_of(asked.get("unavailable", ()))
+        if not names:
+            return asked, None
+        check_is_fitted(self, "predictor_")
+        if prices is None and self.predictor_.card.plans:
+            prices = asked.get("costs")
+        return asked | {"unavailable": names}, self.predictor_.row_terms(prices, unavailable=names)
 
     def _own_threads(self) -> AbstractContextManager[None]:
         """Limit the threads to those that the estimator's `n_jobs` allows."""

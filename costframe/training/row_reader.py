@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from costframe.core.checks import needed
 from costframe.core.errors import CostModelError, DataError, DataTypeError
 from costframe.core.prices.costs import CostModel
 from costframe.core.tables.as_given import AsGiven
+from costframe.core.tables.blank_columns import blank_columns
 from costframe.core.tables.categorical import CategoricalColumns, find_categorical
 from costframe.core.tables.categories import Categories
 from costframe.core.tables.dates import Dates, check_dates
@@ -168,8 +169,11 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
             )
         return costs.names
 
-    def _read(self, X: Any) -> F8:
-        """Check rows to predict, and put a frame's columns in the order of training."""
+    def _read(self, X: Any, unread: Collection[str] = ()) -> F8:
+        """Check rows to predict, and put a frame's columns in the order of training.
+
+        Nothing is read of features in `unread`: a frame may lack them, and they are NaN, or as they are in float64.
+        """
         known = vars(self)
         if (
             type(X) is np.ndarray
@@ -182,11 +186,26 @@ class RowReader(BaseEstimator, ABC):  # type: ignore[misc]
         ):
             return X  # a hundred times quicker than the checks below, which have nothing to refuse or to convert
         check_is_fitted(self, "predictor_")
+        predictor = known["predictor_"]
+        X = self._without(X, predictor.feature_names, unread) if unread else X
         rows = self._checked(X := self._in_training_order(X), "X", reset=False)
         if is_frame(X):
-            predictor = known["predictor_"]
-            warn_of_frame(X, rows, predictor.feature_names, self._columns.categories, lambda: predictor.used_features)
+            names, labels = predictor.feature_names, self._columns.categories
+            warn_of_frame(X, rows, names, labels, lambda: set(predictor.used_features).difference(unread))
         return rows
+
+    def _without(self, X: Any, names: Sequence[str], unread: Collection[str]) -> Any:
+        """Return rows to predict without values of some features; `names` are those of all, in the order of training.
+
+        A frame's columns are known by position where those of training had no names.
+        """
+        refuse_lazy(X, "X")
+        held = column_names(X)
+        if held is None or hasattr(self, "feature_names_in_"):
+            return blank_columns(X, names, unread)
+        if len(held) != len(names):
+            return X
+        return blank_columns(X, held, [mine for mine, name in zip(held, names, strict=True) if name in unread])
 
     def _checked(self, X: Any, name: str, *, reset: bool) -> F8:
         """Check rows with scikit-learn; turn its errors into DataErrors that name the rows."""

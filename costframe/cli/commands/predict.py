@@ -53,9 +53,10 @@ def predict(**options: Any) -> None:
     """Predict the rows of DATA, in their order: prediction, probability of each class, and cost of each row.
 
     MODEL is a file of `costframe fit`, `costframe compare` or `costframe.save`, or a model of LightGBM, XGBoost or
-    CatBoost. DATA is a table file with a column for each feature that the model reads, among others and in any order,
-    or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst), .parquet, .feather or .arrow. It
-    may also be a folder of Parquet files, or a pattern such as 'sales/2024-*.parquet', or - for CSV on standard input.
+    CatBoost. DATA is a table file with a column for each feature that the model reads, but for unavailable ones, among
+    others and in any order, or the name of a data set; files end in .csv, .tsv or .txt (also with .gz or .zst),
+    .parquet, .feather or .arrow. It may also be a folder of Parquet files, or a pattern such as
+    'sales/2024-*.parquet', or - for CSV on standard input.
     The default prices are those in MODEL. A table is read and written in blocks. It is an error, and nothing is
     written, if most rows have labels, in a column, that the model does not know, or no row has a value; --allow-unknown
     predicts all the same. In CSV, texts that a spreadsheet would run, such as =1+1, have an apostrophe in front, which

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,7 +40,7 @@ class Priced(Protocol):
     def used_features(self) -> tuple[str, ...]:
         """Names of the features that it may read."""
 
-    def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
+    def label_features(self, costs: object = None) -> tuple[str, ...]:
         """Return the features on which labels depend."""
 
     def terms(self, costs: object = None, **asked: Any) -> Terms:
@@ -160,8 +160,9 @@ class ExpectedCost:
         terms, card, used = self._terms(predictor, X, n_jobs), predictor.card, predictor.used_features
         model = terms.costs
         if y is not None or rounds or latency:
-            used = predictor.label_features(model, terms.unavailable if y is None else ())
-        rows = as_rows(X, card.feature_names, card.categories, used)
+            used = predictor.label_features(model)
+        unread = terms.unread_columns(X, labelled=y is not None) if terms.unavailable else ()
+        rows = as_rows(X, card.feature_names, card.categories, used, unread)
         weight = _weights(sample_weight, len(rows))
         if y is not None and (shape := _shape(y)) != (len(rows),):
             raise DataError(f"y: expected one label a row, shape ({len(rows)},), got {shape}; prices are `costs`")
@@ -172,7 +173,7 @@ class ExpectedCost:
             raise ParameterError("latency: the prices have no times; give features or resources a `time`")
         copies: Sequence[F8] = [rows]
         if made is not True and (made is not None or model.panels):
-            read = predictor.used_features
+            read = set(predictor.used_features).difference(unread)
             copies = complete_copies(rows, X, y, made, card=card, costs=model, read=read, weight=weight)
         if model.errors is None and (model.panels or made is not None):
             y = None  # only completion needs labels
@@ -224,7 +225,7 @@ class _Asked:
         report = CostReport.of(terms.prices, charges, weight, counted, times)
         if self.y is None:
             return report
-        paid = error_costs(card, errors, terms.unavailable, rows, self.y, report.ends)
+        paid = error_costs(card, errors, terms.unavailable_features, rows, self.y, report.ends)
         return report.with_errors(paid, weight)
 
 

@@ -215,7 +215,7 @@ class PlannedPredictor(Predictor):
     def exits(self, X: Any, **asked: Any) -> I8:
         """Return the stop that answers each row, with arguments as for `predict`: int64 (rows,)."""
         terms = self.terms(**asked)
-        exits = np.concatenate([part.exits for part in self.walk(self.as_rows(X), terms)])
+        exits = np.concatenate([part.exits for part in self.walk(self.as_rows(X, terms=terms), terms)])
         own: I8 = self.rest(terms).own[exits]
         return own
 

@@ -226,6 +226,7 @@ class Predictor(Digested):
         Parameters
         ----------
         X : float64 (rows, d), or data frame
+            A frame may lack columns that it would not read, and those of unavailable features, which may hold anything.
         costs : CostModel, or anything `CostModel.of` accepts, optional
             Prices at which a plan chooses what rows acquire; other predictors refuse any but their own.
         tradeoff : float, optional
@@ -235,8 +236,8 @@ class Predictor(Digested):
         n_jobs : int, optional
             Threads; None uses all cores. The result does not depend on it.
         """
-        card, terms = self.card, self.table_terms(costs, tradeoff, max_cost, unavailable, n_jobs)
-        return self.evaluate(as_rows(X, card.feature_names, card.categories, self.used_features), terms).predictions
+        terms = self.table_terms(costs, tradeoff, max_cost, unavailable, n_jobs)
+        return self.evaluate(self.as_rows(X, terms=terms), terms).predictions
 
     def decision_function(self, X: Any, **asked: Any) -> F8:
         """Score rows, before the link: float64 (rows,) or (rows, K); further arguments as for `predict`.
@@ -248,7 +249,8 @@ class Predictor(Digested):
 
     def predict_ends(self, X: Any, **asked: Any) -> Ends:
         """Return predictions and scores of rows, and the classes that they do not tell; arguments as for `predict`."""
-        return self.evaluate(self.as_rows(X), self.table_terms(**asked))
+        terms = self.table_terms(**asked)
+        return self.evaluate(self.as_rows(X, terms=terms), terms)
 
     def labels(self, X: Any, *, costs: object = None, **asked: Any) -> NDArray[Any]:
         """Return the class of each row, (rows,), if it knows `classes`; see `decide`. Arguments are of `predict`.
@@ -257,8 +259,8 @@ class Predictor(Digested):
         """
         terms = self.table_terms(costs=costs if self.card.plans else None, **asked)
         own = terms.decision if costs is None else None
-        decision = own or Decision.of(self.card, self.card.errors_or(costs), terms.unavailable)
-        rows = self.as_rows(X, self.label_features(costs, terms.unavailable) if decision.columns else None)
+        decision = own or Decision.of(self.card, self.card.errors_or(costs), terms.unavailable_features)
+        rows = self.as_rows(X, self.label_features(costs) if decision.columns else None, terms)
         return decision.labels(self.evaluate(rows, terms), rows)
 
     def decide(self, ends: Ends, X: Any, costs: object = None, unavailable: Iterable[str] = ()) -> NDArray[Any]:
@@ -267,18 +269,22 @@ class Predictor(Digested):
         Where prices have errors, that of least expected error cost, of equal ones the first; else, or if a column that
         is a price of errors is unavailable, the one that its end tells. `costs` replace the predictor's own prices.
         """
-        errors = self.card.errors_or(costs)
-        rows = self.as_rows(X, error_columns(self.card, errors, unavailable))
-        return Decision.of(self.card, errors, unavailable).labels(ends, rows)
+        errors, terms = self.card.errors_or(costs), self.row_terms(costs, unavailable=unavailable)
+        rows = self.as_rows(X, error_columns(self.card, errors), terms)
+        return Decision.of(self.card, errors, terms.unavailable_features).labels(ends, rows)
 
-    def as_rows(self, X: Any, names: Iterable[str] | None = None) -> F8:
-        """Return rows as float64 (rows, d), in which the named features, by default those it may read, have values."""
+    def as_rows(self, X: Any, names: Iterable[str] | None = None, terms: Terms | None = None) -> F8:
+        """Return rows as float64 (rows, d), in which the named features, by default those it may read, have values.
+
+        On terms, those that are unavailable have none, and are not read.
+        """
         names, card = self.used_features if names is None else tuple(names), self.card
-        return as_rows(X, card.feature_names, card.categories, names)
+        unread = terms.unread_columns(X) if terms is not None and terms.unavailable else ()
+        return as_rows(X, card.feature_names, card.categories, names, unread)
 
-    def label_features(self, costs: object = None, unavailable: Iterable[str] = ()) -> tuple[str, ...]:
+    def label_features(self, costs: object = None) -> tuple[str, ...]:
         """Return the features on which labels depend: `used_features`, and columns that are prices of errors."""
-        return self.used_with(error_columns(self.card, self.card.errors_or(costs), unavailable))
+        return self.used_with(error_columns(self.card, self.card.errors_or(costs)))
 
     def used_with(self, further: Iterable[str]) -> tuple[str, ...]:
         """Return `used_features` and further ones, in the order of the columns."""

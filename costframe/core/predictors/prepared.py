@@ -134,7 +134,7 @@ class PreparedPredictor(Predictor):
 
     def evaluate(self, X: F8, terms: Terms) -> Ends:
         """Predict raw rows; see `Predictor.evaluate`. Made columns that the inner predictor does not read are NaN."""
-        found: Ends = self.priced.evaluate(self.preparation.fill(X, self._used), self._inner_terms(terms))
+        found: Ends = self.priced.evaluate(self._made(X, terms), self._inner_terms(terms))
         return found
 
     def begin(self, terms: Terms) -> PreparedWalker:
@@ -172,7 +172,7 @@ class PreparedPredictor(Predictor):
             "which raw columns a softened routing buys cannot be told; use routing='hard', or price the "
             "inner predictor over preparation.transform(X) at costs.through(preparation)"
         )
-        made = self.preparation.fill(X, self._used)
+        made = self._made(X, terms)
         found: Charges = self.priced.charges(made, weight, self._inner_terms(terms))
         acquired = np.zeros(X.shape, np.bool_)
         for place in self._used:
@@ -199,6 +199,11 @@ class PreparedPredictor(Predictor):
         """Places of the made columns that the inner predictor reads."""
         used = set(self.inner.used_features)
         return [place for place, name in enumerate(self.preparation.names) if name in used]
+
+    def _made(self, X: F8, terms: Terms) -> F8:
+        """Make what the inner predictor reads, float64 (rows, m), as far as the raw columns are available; else NaN."""
+        places, reads = self._used, self.preparation.reads
+        return self.preparation.fill(X, [place for place in places if terms.barred.isdisjoint(reads[place])])
 
     @cached_property
     def _kept_terms(self) -> WeakKeyDictionary[Terms, Terms]:

@@ -61,7 +61,5 @@ class Limits:
         """
         if cap is None and not names:
             return None
-        columns, resources = prices.locate(names, "unavailable")
-        if resources:
-            columns.update(prices.direct_needs.needing(resources).tolist())
+        columns = prices.columns_of(names, "unavailable")
         return cls(math.inf if cap is None else cap, frozenset(columns.difference(known_values)))

@@ -160,6 +160,13 @@ class PriceArrays:
                 raise InquiryError(f"{what}: {name!r} is neither a feature of the model nor a priced resource")
         return features, resources
 
+    def columns_of(self, names: Iterable[str], what: str) -> set[int]:
+        """Return the columns with these names, and those that need a resource with one of them; see `locate`."""
+        columns, resources = self.locate(names, what)
+        if resources:
+            columns.update(self.direct_needs.needing(resources).tolist())
+        return columns
+
 
 def weigh_flags(flags: B1, price: F8) -> F8:
     """Add up the prices of flags, bool (n, F), in their order: float64 (n,), each the same among any other rows."""

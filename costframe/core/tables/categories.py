@@ -118,7 +118,7 @@ def encode(X: Any, categories: Categories, feature_names: Sequence[str], what: s
         and not any(isinstance(labels, Dates | HashedLabels) for labels in categories.values())
     ):
         return _encode_numbers(X, categories, feature_names)
-    rows = _objects(X)
+    rows = as_objects(X)
     if rows is None or rows.shape[1] != len(feature_names):
         return X  # its reader names the fault
     for f, name in enumerate(feature_names):
@@ -195,7 +195,8 @@ def _check_values(values: list[Any], fits: Callable[[object], bool], expected: s
             raise DataError(f"{expected}, got {shown(value)} of type {type(value).__name__}")
 
 
-def _objects(X: Any) -> NDArray[np.object_] | None:
+def as_objects(X: Any) -> NDArray[np.object_] | None:
+    """Return a copy of an array's or a list's cells as Python's objects, (rows, d); None if it has another shape."""
     try:
         if getattr(X, "dtype", np.dtype(object)).kind == "M":  # NumPy would make whole numbers of nanoseconds
             return np.array([*X.reshape(-1), None], dtype=object)[:-1].reshape(X.shape) if X.ndim == 2 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from costframe.core.arrays import F8
 from costframe.core.checks import check_name_list, needed
 from costframe.core.errors import DataError, quote_names
+from costframe.core.tables.blank_columns import blank_columns
 from costframe.core.tables.categories import Categories, encode
 from costframe.core.tables.dates import check_dates
 from costframe.core.tables.frames import check_names, column_names, is_arrow, is_frame, refuse_lazy, select_columns
@@ -45,7 +46,11 @@ def as_feature_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def as_rows(
-    X: Any, feature_names: Sequence[str], categories: Categories | None = None, used: Sequence[str] | None = None
+    X: Any,
+    feature_names: Sequence[str],
+    categories: Categories | None = None,
+    used: Sequence[str] | None = None,
+    unread: Collection[str] = (),
 ) -> F8:
     """Return the rows of `X`: float64 (rows, features).
 
@@ -60,6 +65,9 @@ def as_rows(
     used : sequence of str, optional
         Features that a trained model uses, which warns of a frame's columns of which it knows no value; a frame's
         columns of others are not read, and become NaN. By default all are read.
+    unread : collection of str, optional
+        Features of which nothing is read: a frame may lack them, in any table they may hold anything, and they become
+        NaN. See `Terms.unread_columns`.
 
     Raises
     ------
@@ -70,12 +78,14 @@ def as_rows(
         refuse_lazy(X, "X")
         names = column_names(X)
         if names is not None:
-            return _frame_rows(X, names, feature_names, categories or {}, used)
+            return _frame_rows(X, names, feature_names, categories or {}, used, unread)
         if is_frame(X) and X.shape[1] == len(feature_names):
             needed("pyarrow", "cli")
             from costframe.core.tables.frame_rows import read_frame
 
+            X = blank_columns(X, feature_names, unread) if unread else X
             return read_frame(X, feature_names, categories or {})
+    X = blank_columns(X, feature_names, unread) if unread else X
     if type(X) is not np.ndarray or X.dtype != np.float64:
         X = encode(X, categories or {}, feature_names)
         refuse_text(X)
@@ -90,13 +100,18 @@ def as_rows(
 
 
 def _frame_rows(
-    X: Any, names: tuple[str, ...], feature_names: Sequence[str], categories: Categories, used: Sequence[str] | None
+    X: Any,
+    names: tuple[str, ...],
+    feature_names: Sequence[str],
+    categories: Categories,
+    used: Sequence[str] | None,
+    unread: Collection[str],
 ) -> F8:
     needed("pyarrow", "cli")
     from costframe.core.tables.frame_rows import read_frame
 
     check_names(names, "the data")
-    wanted = set(feature_names if used is None else used)
+    wanted = set(feature_names if used is None else used).difference(unread)
     read = [name for name in feature_names if name in wanted]
     held = _find_columns(names, read)
     frame = X if names == tuple(held) else select_columns(X, held)

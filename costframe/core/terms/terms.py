@@ -16,6 +16,7 @@ from costframe.core.prices.ledger import Ledger
 from costframe.core.prices.limits import LIMITS, Limits, as_cap, names_of
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.run_stages import check_acquisition
+from costframe.core.tables.frames import column_names
 from costframe.core.terms.card import Card
 from costframe.core.terms.decision import Decision, error_columns
 from costframe.core.terms.values import as_number
@@ -151,6 +152,27 @@ class Terms:
     def barred(self) -> frozenset[int]:
         """The unavailable columns, without those whose values are known."""
         return frozenset() if self.limits is None else self.limits.barred
+
+    @cached_property
+    def unavailable_features(self) -> tuple[str, ...]:
+        """Names of the unavailable features: those named, and those that need an unavailable resource.
+
+        Features whose values are known are among them, too: a row has these values, and no others.
+        """
+        columns = self.prices.columns_of(self.unavailable, "unavailable") if self.values else self.barred
+        return tuple(self.card.feature_names[f] for f in sorted(columns))
+
+    def unread_columns(self, X: Any, *, labelled: bool = False) -> tuple[str, ...]:
+        """Return the names of the features that are not read from a table of rows: the unavailable ones.
+
+        With labels, prices of errors that the table has are read all the same: what a wrong answer costs is as true as
+        the label, whatever the model can have.
+        """
+        names = self.unavailable_features
+        if not (names and labelled and self.costs.errors is not None):
+            return names
+        held, priced = column_names(X), self.costs.errors.columns
+        return tuple(name for name in names if name not in priced or (held is not None and name not in held))
 
     @cached_property
     def ledger(self) -> Ledger:
