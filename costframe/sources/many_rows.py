@@ -74,7 +74,8 @@ def predict_many(
     predictor = as_predictor(predictor)
     prices = CostModel.of(predictor.costs if costs is None else costs, predictor.feature_names)
     asked = read_once(asked)
-    table = copy_rows(source, keys, predictor, predictor.row_terms(prices, **asked))
+    terms = predictor.row_terms(prices, unavailable=asked.get("unavailable", ()))
+    table = copy_rows(source, keys, predictor, terms)
     begin = partial(predictor.inquire, prices, **asked)
     if deadline is not None and (table is not None or not callable(source)):
         raise ParameterError(f"deadline: has no effect on values at hand, got {shown(source)} as the source")
