@@ -200,6 +200,12 @@ class PlannedPredictor(Predictor):
         self._check_spare(learned)
         return learned
 
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What decides its rows, with the spare ensemble, which is learned then; see `Digested.content`."""
+        decides = self.bank, self.gains_bank, self.stops, self.tradeoff, self.batch, self.ladder, self.realised
+        return *decides, self.classes, self.gain_unit, self.spare
+
     def _check_spare(self, spare: Spare) -> None:
         spare.check(self.bank, tuple(stop.answer for stop in self.stops))
 

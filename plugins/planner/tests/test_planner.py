@@ -165,7 +165,9 @@ def test_a_spare_ensemble_is_learned_once_and_only_where_something_is_unavailabl
     copies = [*pickle.loads(pickle.dumps((plan, single, eager)))]  # noqa: S301 - our own
     assert [predictor.predict(X, unavailable={"bureau"}).tolist() for predictor in copies] == answers
     cf.save(plan, tmp_path / "plan.model")
-    assert cf.load(tmp_path / "plan.model").predict(X, unavailable={"bureau"}).tolist() == answers[0]
+    loaded = cf.load(tmp_path / "plan.model")
+    assert loaded.predict(X, unavailable={"bureau"}).tolist() == answers[0]
+    assert loaded.digest == copies[0].digest == plan.digest
     assert len(learned) == 1
 
 
