@@ -19,7 +19,7 @@ from costframe import Answer, CostModel, WeakLearnerBank
 from costframe.core.errors import CostframeError, ParameterError
 from costframe.core.predictors.guarded import Bar, GuardedPredictor
 from costframe.core.predictors.planned_reasons import last_choice
-from costframe.core.prices.limits import REASONS, UNAVAILABLE
+from costframe.core.prices.limits import REASONS
 from costframe.core.tables.conditions import Condition
 from costframe.plugin import PlannedPredictor, Rung, Stop
 from costframe.testing import strategies
@@ -120,7 +120,8 @@ def test_plans_retrace_the_choice_of_the_engine(case, own):
         if not (needs := inquiry.needs):
             break
         inquiry.supply({name: values[name] for name in needs})
-    why = UNAVAILABLE if inquiry.walker.way.rest.stands_in[state.stop] else choice.why  # as drawn plans have spares
+    way = inquiry.walker.way  # drawn plans have spares, which stand in for an outage or a cap
+    why = max(choice.why, way.terms.stand_in_reason) if way.rest.stands_in[state.stop] else choice.why
     assert REASONS[why] == inquiry.answer.reason
     step_through(predictor.inquire(None if own else costs, **(terms | {"unavailable": ()} if own else terms)), values)
 
