@@ -113,6 +113,18 @@ def test_every_kind_of_predictor_keeps_its_cap(data):
         assert inquiry.answer.cost <= cap
 
 
+def test_a_cap_binds_where_the_first_round_is_a_further_one_of_what_was_paid_for_before():
+    prices = {"a": 0.0, "b": {"cost": 0.0, "needs": ["visit"]}}
+    costs = cf.CostModel.of({"features": prices, "resources": {"visit": {"cost": 1.0, "round": 2.5}}})
+    model = cf.StageTree(cf.WeakLearnerBank.columns(("a", "b")), (cf.Answer([1], [[1.0]], [0.0]),), costs)
+    for cap, needs, reason in ((1.6, (), "max_cost"), (2.5, ("b",), "complete")):
+        inquiry = model.inquire(costs, known=["visit"], max_cost=cap)
+        assert inquiry.needs == needs
+        if needs:
+            inquiry.supply({"b": 0.25})
+        assert (inquiry.answer.reason, inquiry.answer.cost) == (reason, 2.5 if needs else 0.0)
+
+
 def test_what_comes_before_the_model_needs_no_resource_with_a_price_of_rounds():
     prices = {"features": {"a": {"cost": 0.0, "needs": ["visit"]}, "b": {"cost": 1.0, "needs": ["visit"]}, "c": 1.0}}
     costs = cf.CostModel.of(prices | {"resources": {"visit": {"cost": 0.0, "round": 2.0}}})

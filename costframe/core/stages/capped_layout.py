@@ -55,7 +55,8 @@ def lay_out_bill(layout: StageLayout, prices: PriceArrays) -> Bill:
     needed = prices.direct_needs.of_features(used.tolist())
     computing = sum(dict(zip(layout.learner.tolist(), most, strict=True)).values())
     total = price_exactly(exact, prices.direct_needs, used.tolist()) + computing
-    total += max(len(used) - 1, 0) * sum(exact.resource_round[r] for r in needed)  # each round buys a feature
+    # Each round buys a feature, and the first is a further one too of a resource that was paid for before.
+    total += len(used) * sum(exact.resource_round[r] for r in needed)
     n_words = -(-(total.bit_length() + _SPARE) // _WORD)
     comparisons = prices.comparisons[1][used]
 
