@@ -102,8 +102,7 @@ def main() -> None:
     (asked.output / "tables.txt").write_text("\n".join([*states, *_public_states(asked.public)]) + "\n")
     if folders:
         board = cf.Comparison.load(folders, levels=asked.levels)
-        known = asked.reference in board.sides
-        board = cf.Comparison.load(folders, levels=asked.levels, reference=asked.reference) if known else board
+        board = evolve(board, reference=asked.reference) if asked.reference in board.sides else board
         board.write(asked.output, title="Board")
         print("\n".join([*board.notes, f"wrote the board of {len(board.tables)} tables to {asked.output}"]))
 

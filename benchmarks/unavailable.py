@@ -62,9 +62,7 @@ def draw_sources(data: Dataset) -> list[tuple[str, ...]]:
 
 def left_by(data: Dataset, names: tuple[str, ...]) -> np.ndarray:
     """Return the columns that are left where some features and resources are unavailable: int64 (any,)."""
-    prices = data.costs.select(data.feature_names)
-    gone, resources = prices.locate(names, "unavailable")
-    gone.update(prices.direct_needs.needing(resources).tolist() if resources else ())
+    gone = data.costs.select(data.feature_names).columns_of(names, "unavailable")
     return np.setdiff1d(np.arange(len(data.feature_names)), sorted(gone))
 
 

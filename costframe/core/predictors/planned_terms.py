@@ -64,14 +64,10 @@ class PlanTerms:
         limited, limits = limits is not None, limits or Limits()
         first = list[int]()
         sets = [set(members(bundle & (1 << d) - 1)) for bundle in prices.bundles]
-
-        def is_within(features: list[int]) -> bool:
-            return limits.cap == np.inf or prices.total(prices.buying(known, features) & ~known) <= limits.cap
-
         for f in sorted(sets[0]):
             if f in limits.barred:
                 begun = UNAVAILABLE
-            elif f in left_out or not is_within([*first, f]):
+            elif f in left_out or not prices.is_within(limits.cap, known, prices.buying(known, [*first, f])):
                 begun = max(begun, CUT)
             else:
                 first.append(f)

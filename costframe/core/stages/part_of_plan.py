@@ -46,7 +46,7 @@ class PartOfPlan:
         """
         there, bought = self.columns[np.argsort(self.ranks.of(limits.cap), kind="stable")], list[int]()
         for f in there.tolist():
-            if f not in limits.barred and _is_within(prices, limits, known, [*bought, f]):
+            if f not in limits.barred and prices.is_within(limits.cap, known, prices.buying(known, [*bought, f])):
                 bought.append(f)
         return frozenset(self.columns.tolist()) - limits.barred - {*bought}
 
@@ -57,11 +57,7 @@ def pays_for_a_set(sets: Sequence[int], prices: StopPrices, limits: Limits, know
     offered = [wanted & ~barred for wanted in sets if wanted & ~barred]
     if np.isinf(limits.cap) or not offered:
         return True
-    return any(_is_within(prices, limits, known, [*members(each)]) for each in offered)
-
-
-def _is_within(prices: StopPrices, limits: Limits, known: int, features: Sequence[int]) -> bool:
-    return prices.total(prices.buying(known, features) & ~known) <= limits.cap
+    return any(prices.is_within(limits.cap, known, prices.buying(known, [*members(each)])) for each in offered)
 
 
 def _losses(columns: I8, spare: Spare) -> SetLosses:

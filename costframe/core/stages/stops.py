@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import Literal
 
@@ -192,6 +192,10 @@ class StopPrices:
         items = paid | self.bundles[stop]
         return items + (self.rounds_to(paid)[stop] << self.prices.n_items) if self.prices.has_rounds else items
 
+    def is_within(self, cap: float, known: int, paid: int) -> bool:
+        """Return whether a cap pays for what a row has paid for, see `after`, but for `known` items, paid before."""
+        return self.total(paid & ~known) <= cap
+
     def _total(self, paid: int) -> float:
         """Return the price of items, and of further rounds, for one row; see `after`."""
         rounds, items = divmod(paid, 1 << self.prices.n_items)
@@ -203,12 +207,8 @@ class StopPrices:
         What it has paid for is `paid`, see `after`, and `known` items were paid for before. It is True of stops that
         the row cannot pay for even now.
         """
-        m = len(self.bundles)
+        m, fits = len(self.bundles), partial(self.is_within, cap, known)
         kept = np.ones((m, m), np.bool_)
-
-        def fits(items: int) -> bool:
-            return self.total(items & ~known) <= cap
-
         can_pay = [fits(self.after(paid, stop)) for stop in range(m)]
         for j in np.flatnonzero(can_pay).tolist():
             then = self.after(paid, j)
