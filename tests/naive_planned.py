@@ -101,10 +101,30 @@ def choose(at, gains, planned, value_of, left, can_have, can_pay):
     return least(paid), kept
 
 
+def relied_on(stops, sets, tradeoff, costs):
+    """Names of features of the stops to which a plan sends all rows alike; of all, if values decide."""
+    at, way = 0, set(sets[0])
+    while at < len(stops) - 1:
+        plan = stops[at].planned
+        if plan is None or len(plan.learners):
+            return set().union(*sets)
+        paid = items(way, costs)
+        total = {at: 0.0} | {
+            j: gain + tradeoff * price(items(sets[j], costs) - paid, costs)
+            for j, gain in enumerate(plan.intercept.tolist(), at + 1)
+        }
+        if (to := least(total)) == at:
+            break
+        at, way = to, way | sets[to]
+    return way
+
+
 def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), own=False):
     """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited; with ladder at its `own` prices."""
     names, planned, asked = predictor.feature_names, False, None
-    rest = predictor.rest(predictor.terms(costs, unavailable=tuple(unavailable), known=known, max_cost=max_cost))
+    rest = predictor.rest(
+        predictor.terms(costs, unavailable=tuple(unavailable), known=known, max_cost=max_cost, tradeoff=tradeoff)
+    )
     stops, bank = rest.layout.stops, rest.layout.bank  # with stand-ins where something is unavailable or left out
     if own and predictor.ladder:
         rung = [each for each in predictor.ladder if each.least <= tradeoff][-1]
@@ -117,6 +137,8 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
     barred = {name for name in names if items([name], costs) & set(unavailable)} - given
     without = left_out(predictor, rest, costs, max_cost, barred, before)
     is_barred = any(barred & wanted for wanted in sets)
+    if planned and not without and is_barred and max_cost is None:
+        is_barred = bool(barred & relied_on(stops, sets, tradeoff, costs))
     planned = planned and not is_barred and not without
     left = asked if planned else tradeoff
     at = next((k for k in rest.best_first if sets[k] and sets[k] <= given), 0)

@@ -271,14 +271,33 @@ def test_a_row_begins_where_all_is_known():
     assert not chain(LABORATORY, planned=Answer([], NONE, [-1.0, -2.0])).grows
 
 
-def test_an_outage_that_meets_no_set_of_a_plan_changes_nothing():
-    costs, stays = LABORATORY.to_dict(), Answer([], NONE, [1.0, 1.0])
+def exits_without(planned):
+    """The stop where a row of a plan ends in each outage; c needs a scanner, and no stop needs either."""
+    costs = LABORATORY.to_dict()
     costs["features"] |= {"c": {"cost": 1.0, "needs": ["scanner"]}}
     costs["resources"] |= {"scanner": 9.0}
-    predictor, X = chain(CostModel.of(costs), planned=stays, more="c"), np.array([[0.25, 3.0, 0.0]])
-    for unavailable, stop in (((), 0), (("c",), 0), (("scanner",), 0), (("b",), 1), (("lab", "c"), 1)):
-        assert predictor.exits(X, unavailable=unavailable).tolist() == [stop], unavailable
-        assert inquire(predictor, X[0], unavailable=unavailable)[0].exit == stop
+    predictor, X, found = chain(CostModel.of(costs), planned=planned, more="c"), np.array([[0.25, 3.0, 0.0]]), {}
+    for unavailable in ((), ("c",), ("scanner",), ("b",), ("lab", "c"), ("a",)):
+        found[unavailable] = predictor.exits(X, unavailable=unavailable).item()
+        end, _ = inquire(predictor, X[0], unavailable=unavailable)
+        twin = naive_planned.walk(predictor, X[0], predictor.costs, 0.01, unavailable=unavailable, own=True)
+        assert end.exit == twin["exit"] == found[unavailable]
+        assert end.reason == twin["reason"]
+    return found
+
+
+def test_an_outage_that_meets_no_set_of_a_plan_changes_nothing():
+    stays = Answer([3], [[0.0, 0.0]], [1.0, 1.0])  # of each row by its score
+    assert exits_without(stays) == {(): 0, ("c",): 0, ("scanner",): 0, ("b",): 1, ("lab", "c"): 1, ("a",): 0}
+
+
+def test_an_outage_that_meets_no_set_to_which_a_plan_sends_rows_changes_nothing():
+    assert set(exits_without(Answer([], NONE, [1.0, 1.0])).values()) == {0}
+    assert exits_without(Answer([], NONE, [0.0, -9.0])) == {(): 2, ("c",): 2, ("scanner",): 2} | {
+        ("b",): 1,
+        ("lab", "c"): 1,
+        ("a",): 0,
+    }
 
 
 def test_what_cannot_be_had_of_the_first_stop_is_missing_there():

@@ -27,6 +27,7 @@ def describe_plan(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict[
         "tradeoff": own.tradeoff,
         "tradeoffLeft": own.tradeoff_left,
         "planned": own.planned,
+        "relied": str(plan.relied(terms)),
         "unit": plan.gain_unit,
         "realised": [*plan.realised],
         "d": d,

@@ -42,6 +42,7 @@ from costframe.core.stages.ends import Ends
 from costframe.core.stages.fallbacks import FallbackRows
 from costframe.core.stages.links import squeeze
 from costframe.core.stages.part_of_plan import PartOfPlan, pays_for_a_set
+from costframe.core.stages.relied import relied_on
 from costframe.core.stages.rest_of_plan import RestOfPlan, rest_of_plan
 from costframe.core.stages.spares import LaterSpare, Spare
 from costframe.core.stages.stops import (
@@ -79,7 +80,8 @@ class PlannedPredictor(Predictor):
     A row chooses among the stops that its cap allows and whose features are all available. It leaves a plan that its
     cap does not pay, and one whose next stop would put the one that it would choose by G_kj out of the cap's reach.
     Unavailable features of stop 0 are missing (NaN) there. With a `spare` ensemble, stops whose features are not all
-    available have stand-ins that it answers from the rest of their features; see `rest_of_plan`. Where a cap pays for
+    available have stand-ins that it answers from the rest of their features; see `rest_of_plan`. A plan that sends all
+    rows to one stop, whose features are available, goes on whatever else is not; see `relied_on`. Where a cap pays for
     no stop's features, a row buys the part of them that the ensemble is expected to lose least with, and the others
     count as unavailable; see `PartOfPlan`.
 
@@ -287,9 +289,24 @@ class PlannedPredictor(Predictor):
         if self._spare is None or terms.limits is None:  # as of most rows
             return self._whole
         barred = as_set(terms.barred) | as_set(self._without(terms))
-        if not any(wanted & barred for wanted in self.layout.sets):
-            return self._whole
-        return self._rest(barred)
+        return self._rest(barred) if self.relied(terms) & barred else self._whole
+
+    def relied(self, terms: Terms) -> int:
+        """Return the columns without which rows go on otherwise, one bit each: all of its sets, or see `relied_on`.
+
+        A cap, and what is known before, may change where rows go, so there all sets count.
+        """
+        sets, limits = self.layout.sets, terms.limits
+        if self.ladder and not _items_paid(terms) and (limits is None or limits.cap == np.inf):
+            rung = self._rung(terms.costs, self._asked(terms))
+            if rung.planned:
+                return self._relied(stop_prices(terms.prices, sets, self.batch), rung.tradeoff)
+        return reduce(or_, sets)
+
+    @cached_property
+    def _relied(self) -> Callable[[StopPrices, float], int]:
+        """Return what the plan of a rung relies on; kept for many rows."""
+        return lru_cache(_MOST_RESTS)(partial(relied_on, self.stops, self.layout.sets))
 
     @cached_property
     def _whole(self) -> RestOfPlan:
@@ -338,7 +355,7 @@ class PlannedPredictor(Predictor):
 
     def _make_terms(self, terms: Terms) -> PlanTerms:
         prices, limits, known = terms.prices, terms.limits, _items_paid(terms)
-        asked = float(self.tradeoff if terms.tradeoff is None else terms.tradeoff)
+        asked = self._asked(terms)
         rung = self._rung(terms.costs, asked)
         return PlanTerms.of(
             stop_prices(prices, self.rest(terms).layout.sets, self.batch),
@@ -346,6 +363,7 @@ class PlannedPredictor(Predictor):
             limits,
             known=known,
             planned=rung.planned and not known,
+            relied=self.relied(terms),
             asked=asked,
             left_out=self._without(terms),
         )
@@ -358,6 +376,10 @@ class PlannedPredictor(Predictor):
     def _way(self) -> Callable[[RestOfPlan, PlanTerms], PlannedWay]:
         """Return what single rows on some terms have in common; kept for many inquiries."""
         return lru_cache(64)(PlannedWay)
+
+    def _asked(self, terms: Terms) -> float:
+        """Return the tradeoff that is asked for."""
+        return float(self.tradeoff if terms.tradeoff is None else terms.tradeoff)
 
     def _rung(self, model: CostModel, tradeoff: float) -> Rung:
         """Return how rows decide at some prices and a tradeoff."""

@@ -41,10 +41,12 @@ class PlannedRows {
     this.before = this.have | asSet([...resources].map((r) => d + r));
     this.paid = this.before;
     const leftOut = this.leftOut(bars);
-    this.rest = this.rests.without(bars | leftOut);
+    const relied = cap === Infinity && this.before === 0n ? BigInt(plan.relied) : this.rests.every;
+    const gone = bars | leftOut;
+    this.rest = this.rests.without((gone & relied) === 0n ? 0n : gone);
     const { parts } = this.rest;
     this.canHave = parts.map(({ features }) => (features & bars) === 0n);
-    this.planned = plan.planned && this.canHave.every(Boolean) && this.before === 0n && leftOut === 0n;
+    this.planned = plan.planned && (bars & relied) === 0n && this.before === 0n && leftOut === 0n;
     this.stop = this.rest.bestFirst.find((k) => parts[k].features !== 0n && (parts[k].features & ~this.have) === 0n) ?? 0;
     for (let i = 0; i < this.width; ++i) engine.setDouble(this.x + 8 * i, known.get(i) ?? NaN);
     if (this.stop === 0) this.beginFirst(bars, leftOut);
