@@ -113,6 +113,20 @@ def test_every_kind_of_predictor_keeps_its_cap(data):
         assert inquiry.answer.cost <= cap
 
 
+def test_sums_of_prices_that_no_double_holds_are_rounded_once():
+    third = {"cost": 1 / 3, "needs": ["visit"]}
+    costs = cf.CostModel.of(
+        {"features": {"a": third, "b": third}, "resources": {"visit": {"cost": 16, "round": 1 / 3}}}
+    )
+    bank = cf.WeakLearnerBank.columns(("a", "b"))
+    route = cf.Route([0], [1.0], 0.0, threshold=0.0, steepness=1.0, below=1, above=2)
+    model = cf.StageTree(bank, (route, cf.Answer([], np.empty((0, 1)), [0.0]), cf.Answer([1], [1.0], [0.0])), costs)
+    X = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    for cap in (None, 17.0):
+        assert model.cost(X, max_cost=cap).per_row.tolist() == [16.333333333333336, 17.0]
+        assert [inquire(model, row, costs, max_cost=cap)[0].cost for row in X] == [16.333333333333336, 17.0]
+
+
 def test_a_cap_binds_where_the_first_round_is_a_further_one_of_what_was_paid_for_before():
     prices = {"a": 0.0, "b": {"cost": 0.0, "needs": ["visit"]}}
     costs = cf.CostModel.of({"features": prices, "resources": {"visit": {"cost": 1.0, "round": 2.5}}})

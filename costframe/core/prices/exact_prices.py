@@ -91,6 +91,10 @@ class ExactPrices:
             return units / self.per_unit
         return rounded_up(units, self.per_unit)
 
+    def are_doubles(self) -> bool:
+        """Return whether each sum of prices of features and resources is the number that people write for a double."""
+        return sum(self.cost) + sum(self.resource_cost) <= _FEW_DIGITS and self.per_unit <= _TEN
+
     def evaluated(self, weight: float, comparisons: float, again: float) -> int:
         """Return the price of learners, of comparisons and of further uses, all counted in their units."""
         return self.learner * int(weight) + self.split * int(comparisons) + self.reuse * int(again)
