@@ -22,6 +22,7 @@ need PyTorch, in this environment or in that of the Python that COSTFRAME_TORCH 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +33,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 import costframe as cf
-from costframe.comparison.levels import LEVELS
+from costframe.comparison.levels import LEVELS, check_levels
 from costframe.comparison.lines import RESULTS
+from costframe.core.checks import check_number
+from costframe.core.errors import format_count
 from costframe.datasets import Dataset
 from costframe.study.failures import UnfinishedError
 from harness.aaco import AACO
@@ -43,7 +46,7 @@ from harness.knapsack import Knapsack
 from harness.optimal_trees import OptimalTrees
 from harness.penalties import CatBoostPenalties, LightGBMPenalties
 from harness.public_files import TABLES, load_public
-from harness.tables import SCORES, SHARED, STORED, fewer_rows, load, require_shared
+from harness.tables import SCORES, SHARED, STORED, fewer_rows, load, require_shared, shuffle_rows
 from harness.torch_outsiders import dime, gdfs
 
 if TYPE_CHECKING:
@@ -63,6 +66,7 @@ FIELD: dict[str, Callable[[], Outsider]] = {
     "path": CEGBPath,
     "no look-ahead": lambda: CEGBPath(look_ahead=False, name="no look-ahead"),
 }
+USUAL_REFERENCE = "LightGBM"
 USUAL = *OURS, *tuple(FIELD)[:6]
 RECORDS = ":records"
 BILLED = [
@@ -75,14 +79,18 @@ def main() -> None:
     """Fit what is missing, and write the board."""
     asked = _options()
     states, folders, ends = list[str](), list[Path](), time.monotonic() + asked.time_limit
+
+    def tell(state: str) -> None:
+        states.append(state)
+        print(state, flush=True)
+
     for name in asked.tables:
         try:
             data, score = open_table(name, asked.public, asked.rows)
         except cf.CostframeError as error:
-            states.append(f"{name}: left out, {error}")
+            tell(f"{name}: left out, {error}")
             continue
-        states.append(f"{name}: {len(data.X):,} rows, {len(data.feature_names)} features{tell_marks(data)}")
-        print(states[-1], flush=True)
+        tell(f"{name}: {len(data.X):,} rows, {len(data.feature_names)} features{tell_marks(data)}")
         folder = asked.output / name.replace(":", "-")
         sides = [FIELD[side]() if side in FIELD else side for side in asked.sides]
         try:
@@ -97,14 +105,21 @@ def main() -> None:
                 n_jobs=1,
             )
         except UnfinishedError as error:
-            states.append(f"{name}: {error}")
+            tell(f"{name}: {error}")
+        except cf.CostframeError as error:  # lines that its folder has may be of something else
+            tell(f"{name}: left out, {error}")
+            continue
         folders += [folder] if (folder / RESULTS).exists() else []
     (asked.output / "tables.txt").write_text("\n".join([*states, *_public_states(asked.public)]) + "\n")
-    if folders:
-        board = cf.Comparison.load(folders, levels=asked.levels)
-        board = evolve(board, reference=asked.reference) if asked.reference in board.sides else board
-        board.write(asked.output, title="Board")
-        print("\n".join([*board.notes, f"wrote the board of {len(board.tables)} tables to {asked.output}"]))
+    if not folders:
+        sys.exit(f"there is no board, as no table has results; {asked.output / 'tables.txt'} says why")
+    board = cf.Comparison.load(folders, levels=asked.levels)
+    if asked.reference in board.sides:
+        board = evolve(board, reference=asked.reference)
+    elif asked.reference != USUAL_REFERENCE:
+        print(f"{asked.reference} has no results, differences are to {board.reference}")
+    board.write(asked.output, title="Board")
+    print("\n".join([*board.notes, f"wrote the board of {format_count(len(board.tables), 'table')} to {asked.output}"]))
 
 
 def _options() -> argparse.Namespace:
@@ -116,13 +131,18 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--public", type=Path, help="folder with files of public tables")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, default=5_000, help="most training rows; four times as many of the others")
-    parser.add_argument("--reference", default="LightGBM")
+    parser.add_argument("--reference", default=USUAL_REFERENCE)
     parser.add_argument("--levels", type=float, nargs="+", default=LEVELS, help="shares of the cost of all features")
     parser.add_argument("--time-limit", type=float, default=float("inf"), help="seconds")
     asked = parser.parse_args()
     asked.tables = asked.tables or [*STORED, *(TABLES if asked.public else ())]
     if unknown := [name for name in asked.tables if name not in known]:
         parser.error(f"no table {unknown[0]!r}, there are {', '.join(known)}")
+    try:
+        asked.levels = check_levels(asked.levels)
+        check_number("rows", asked.rows, low=1, whole=True)
+    except cf.CostframeError as error:
+        parser.error(f"--{error}")
     asked.output.mkdir(parents=True, exist_ok=True)
     return asked
 
@@ -132,6 +152,7 @@ def open_table(name: str, public: Path | None, most_rows: int) -> tuple[Dataset,
     plain, records = name.removesuffix(RECORDS), name.endswith(RECORDS)
     if plain in TABLES:
         data, score = load_public(plain, str(public or "")), TABLES[plain].score
+        data = shuffle_rows(data) if len(data.X) > most_rows else data  # files may have one class after another
     elif plain in BILLED:
         data, score = load_billed(plain), None
     elif plain in FAMILIES:

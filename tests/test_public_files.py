@@ -132,3 +132,49 @@ def test_a_drawn_cube_tells_classes_by_their_three_bits(public):
         bits = [(label >> bit) & 1 for bit in range(3)]
         assert means[label : label + 3] == pytest.approx(bits, abs=0.12)
         assert np.delete(means, range(label, label + 3)) == pytest.approx(0.5, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("table", "content"),
+    [
+        ("miniboone", b"no numbers\n"),
+        ("miniboone", b""),
+        ("diabetes", b""),
+        ("cirrhosis", b"ID,Status,Age\n1,C\n"),
+        ("support2", b"\xff\xfe\x00\n"),
+    ],
+)
+def test_a_file_that_is_no_such_table_is_named(public, tmp_path, table, content):
+    name = public.TABLES[table].files[0].name
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=rf"{name}: cannot be read as {table}: "):
+        public.TABLES[table].load(tmp_path)
+
+
+def board(*arguments):
+    command = [sys.executable, str(ROOT / "benchmarks" / "board.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def test_a_board_of_few_rows_has_all_classes_of_a_file_that_has_one_after_another(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(400, 50)).round(3)
+    lines = [" ".join(map(str, row)) for row in rows]
+    (tmp_path / "MiniBooNE_PID.txt").write_text("\n".join([" 200 200", *lines]))
+    few = "--public", tmp_path, "--sides", "stumps", "--repeats", 1, "--rows", 60
+    made = board(tmp_path / "board", "miniboone", "support2", *few)
+    assert made.returncode == 0, made.stderr
+    assert "miniboone: 220 rows, 50 features" in made.stdout
+    assert "support2: left out, support2: support2.csv is not in" in made.stdout
+    again = board(tmp_path / "board", "miniboone", *few[:-1], 50)
+    assert again.returncode == 1
+    assert "miniboone: left out, directory: the lines of miniboone in " in again.stdout
+    assert again.stderr.startswith("there is no board, as no table has results")
+
+
+@pytest.mark.parametrize("options", [("--levels", "0"), ("--rows", "0"), ("--sides", "nobody"), ("--repeats", "0")])
+def test_a_board_names_what_is_wrong_before_it_fits(tmp_path, options):
+    made = board(tmp_path / "board", "drawn", *options)
+    assert made.returncode in {1, 2}
+    assert "Traceback" not in made.stderr
+    assert {"--sides": "algorithm 'nobody'"}.get(options[0], options[0].strip("-")) in made.stderr + made.stdout
+    assert not list(tmp_path.rglob("results.jsonl"))

@@ -63,7 +63,7 @@ class PublicTable:
     note: str = ""
 
     def load(self, folder: Path, seed: int = 0) -> Dataset:
-        """Read it, split 60/20/20 by seed; a DataError names a file that is missing, or has another digest."""
+        """Read it, split 60/20/20 by seed; a DataError names a file that is missing, other, or cannot be read."""
         paths = {}
         for file in self.files:
             found = file.check(folder)
@@ -72,7 +72,13 @@ class PublicTable:
             if found[2] == "another":
                 raise DataError(f"{found[0]}: expected the SHA-256 {file.sha256}, got {found[1]}")
             paths[file.name] = found[0]
-        return self.read(paths, seed)
+        try:
+            return self.read(paths, seed)
+        except DataError:
+            raise
+        except (ValueError, LookupError, OSError, EOFError, tarfile.TarError) as error:
+            read = ", ".join(map(str, paths.values()))
+            raise DataError(f"{read}: cannot be read as {self.name}: {type(error).__name__}: {error}") from error
 
     def state(self, folder: Path) -> list[str]:
         """Return a line for each of its files, and one for the table."""

@@ -182,6 +182,12 @@ def fewer_rows(data: Dataset, most: int) -> Dataset:
     return attrs.evolve(data, X=data.X[rows], y=data.y[rows], split=data.split[rows], qid=qid)
 
 
+def shuffle_rows(data: Dataset) -> Dataset:
+    """Return the same rows in another order, always the same, with their parts: the first ones are like all others."""
+    rows = np.random.default_rng(0).permutation(len(data.X))
+    return attrs.evolve(data, X=data.X[rows], y=data.y[rows], split=data.split[rows])
+
+
 def single_prices(costs: cf.CostModel) -> np.ndarray:
     """Return the price of each feature alone, with the resources that it needs: float64 (d,)."""
     return costs.select(costs.names).alone
