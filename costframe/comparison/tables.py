@@ -64,7 +64,7 @@ def _tell_ends(paths: Iterable[Path], taken: set[str]) -> list[str]:
     """Return ends of paths, as short as tells them from one another and from names that are taken, else whole ones."""
     ways = [Path(os.path.abspath(path)).parts for path in paths]  # noqa: PTH100 - links keep their names
     for length in range(1, 1 + max(map(len, ways))):
-        ends = ["/".join(parts[-length:]) for parts in ways]
+        ends = [Path(*parts[-length:]).as_posix() for parts in ways]
         if len({*ends} - taken) == len(ends):
             return ends
     return ends
