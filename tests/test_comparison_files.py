@@ -177,6 +177,16 @@ def test_the_picture_over_tables_says_which_sides_lack_some():
     plt.close("all")
 
 
+def test_the_picture_of_a_table_names_each_line_and_says_which_sides_lack_splits():
+    import matplotlib.pyplot as plt
+
+    sides = {"few": 2, "theirs": 3, "漢字": 3, "日本": 3}  # no glyphs for the last two
+    found = cf.Comparison([cases.record("one", r, side) for side, splits in sides.items() for r in range(splits)])
+    names = [text.get_text() for text in found.plot().ax_.get_legend().get_texts()]
+    assert names == ["few (2 splits)", "theirs", "3: \ufffd\ufffd", "4: \ufffd\ufffd"]
+    plt.close("all")
+
+
 def test_pictures_have_a_line_and_a_band_a_side():
     import matplotlib.pyplot as plt
 

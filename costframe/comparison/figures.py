@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,8 @@ def look_of(number: int) -> dict[str, Any]:
 class ComparisonDisplay(Display):
     """Test score, or bill, of the model that each side chooses within a budget, over the budget.
 
-    A line is the mean over splits, a band its standard error; the model is chosen by the side's own estimates.
+    A line is the mean over splits, a band its standard error; the model is chosen by the side's own estimates. A side
+    that lacks splits is over its own, which the legend says.
 
     Parameters
     ----------
@@ -71,7 +73,8 @@ class ComparisonDisplay(Display):
         ax.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
         splits = format_count(len(standing.splits), "split")
         title = f"{standing.label}, {splits}" if self.title is None else self.title
-        put_above(ax, {to_drawable(side): line for side, line in lines.items()}, title)
+        counts = {side: len(records) for side, records in standing.records.items()}
+        put_above(ax, _name_lines(lines, counts, len(standing.splits), "split"), title)
 
     def _shares(self) -> F8:
         """Return the shares of the cost of all features at which lines are drawn: float64 (places,)."""
@@ -119,9 +122,23 @@ class DifferencesDisplay(Display):
         _dress(ax, "budget, as a share of the cost of all features", f"{what} {self.reference}")
         counts = {side: found.n_tables for side, found in self.differences.items()}
         most = max(counts.values())
-        few = {side: f" ({format_count(count, 'table')})" for side, count in counts.items() if count < most}
-        handles = {to_drawable(f"{side}{few.get(side, '')}"): line for side, line in lines.items()}
+        handles = _name_lines(lines, counts, most, "table")
         put_above(ax, handles, f"in the mean over {format_count(most, 'table')}")
+
+
+def _name_lines(lines: Mapping[str, Any], counts: Mapping[str, int], most: int, noun: str) -> dict[str, Any]:
+    """Return lines by the texts of a legend: the side, with its number of tables or splits if others have more.
+
+    Names that the font does not tell apart get the numbers of their sides.
+    """
+    texts = {}
+    for side in lines:
+        few = f" ({format_count(counts[side], noun)})" if counts[side] < most else ""
+        texts[side] = to_drawable(f"{side}{few}")
+    alike = {text for text, times in Counter(texts.values()).items() if times > 1}
+    numbered = {side: f"{number}: {text}" if text in alike else text
+                for number, (side, text) in enumerate(texts.items(), 1)}  # fmt: skip
+    return {numbered[side]: line for side, line in lines.items()}
 
 
 def _draw_line(ax: Axes, budgets: F8, values: F8, look: Mapping[str, Any]) -> Any:
