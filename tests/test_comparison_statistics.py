@@ -53,6 +53,20 @@ def test_splits_that_all_agree_leave_no_probability():
     assert np.isnan(mean_difference([found, found]).p)
 
 
+def test_values_that_differ_by_the_order_of_sums_alone_are_equal():
+    """Such as bills of two sides that buy and answer the same, one in another order."""
+    one, other = np.array([0.1 + 0.2 + 0.3, 0.8, 1.1]), np.array([0.3 + 0.2 + 0.1, 0.8, 1.1])
+    assert one[0] != other[0]
+    found = paired_difference(one, other, 0.25)
+    assert (found.mean, found.error, found.corrected, found.p) == (0.0, 0.0, 0.0, 1.0)
+    assert standard_error([one[0], other[0]]) == corrected_error([one[0], other[0]], 0.25) == 0.0
+    assert np.isnan(standard_error([np.nan, 1.0]))
+    tables = np.array([[one[0], other[0], 0.5 + table] for table in range(7)])
+    np.testing.assert_allclose(rank_sides(tables).mean[:2], (1.5 + 6 * 2.5) / 7)
+    assert rank_sides(tables[:, :2]).p == 1.0
+    assert rank_sides(-tables[:, [0, 1, 0]]).p == 1.0
+
+
 def test_overlapping_splits_are_not_taken_for_independent_ones():
     """Two equal sides whose difference is noise of the rows: the plain test finds too many, the corrected one few."""
     rng, plain, corrected = np.random.default_rng(0), [], []

@@ -20,14 +20,14 @@ from costframe.core.arrays import F8
 
 ENOUGH_TABLES = 6  # for a test over tables: of fewer, no signed ranks are beyond chance at 5 %
 SIGNIFICANCE = 0.05
-_ROUNDING = 1e-12  # of differences that are the same on all splits
+_ROUNDING = 1e-12  # values that differ by less, as a share of the larger one, are equal but for the order of sums
 
 
 def standard_error(values: ArrayLike) -> F8:
     """Return the standard error of the mean over splits, the first axis; NaN for a single one."""
     given = np.asarray(values, np.float64)
     n = len(given)
-    return np.asarray(given.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(given.shape[1:], np.nan))
+    return np.asarray(_deviation(given) / np.sqrt(n))
 
 
 def corrected_error(values: ArrayLike, test_share: float) -> F8:
@@ -36,10 +36,15 @@ def corrected_error(values: ArrayLike, test_share: float) -> F8:
     `test_share` is the number of test rows of a split over that of its other rows.
     """
     given = np.asarray(values, np.float64)
-    n = len(given)
-    if n < 2:
-        return np.full(given.shape[1:], np.nan)
-    return np.asarray(np.sqrt(given.var(axis=0, ddof=1) * (1 / n + test_share)))
+    return np.asarray(_deviation(given) * np.sqrt(1 / len(given) + test_share))
+
+
+def _deviation(values: F8) -> F8:
+    """Return the standard deviation over splits, the first axis: 0 of equal values, NaN of a single one."""
+    if len(values) < 2:
+        return np.full(values.shape[1:], np.nan)
+    deviation = values.std(axis=0, ddof=1)
+    return np.asarray(np.where(deviation <= _ROUNDING * np.abs(values).max(axis=0), 0.0, deviation))
 
 
 @frozen(eq=False)
@@ -68,7 +73,9 @@ class Difference:
 
 def paired_difference(one: ArrayLike, other: ArrayLike, test_share: float) -> Difference:
     """Return by how much one is above another on one table, in the mean over the same splits, the first axis."""
-    moved = np.asarray(one, np.float64) - np.asarray(other, np.float64)
+    ours, theirs = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    moved = ours - theirs
+    moved = np.where(np.abs(moved) <= _ROUNDING * np.maximum(np.abs(ours), np.abs(theirs)), 0.0, moved)
     error, corrected = standard_error(moved), corrected_error(moved, test_share)
     mean, n = moved.mean(axis=0), len(moved)
     return Difference(mean, error, corrected, _two_sided(mean, corrected, np.full(mean.shape, n - 1.0)), n, 1)
@@ -126,7 +133,7 @@ class Ranks:
 
 def rank_sides(values: ArrayLike) -> Ranks:
     """Rank sides on each table by values, higher is better, float64 (tables, sides); ties share their mean rank."""
-    given = np.asarray(values, np.float64)
+    given = _tie(np.asarray(values, np.float64))
     n_tables, n_sides = given.shape
     mean = stats.rankdata(-given, axis=1).mean(axis=0)
     if n_sides < 2 or n_tables < ENOUGH_TABLES:
@@ -138,6 +145,12 @@ def rank_sides(values: ArrayLike) -> Ranks:
     alike = (given == given[:, :1]).all()
     p = 1.0 if alike else float(stats.friedmanchisquare(*given.T).pvalue)
     return Ranks(mean, "friedman", p, critical_difference(n_sides, n_tables), n_tables)
+
+
+def _tie(values: F8) -> F8:
+    """Return values whose rows have one number for all that are equal but for rounding."""
+    whole = np.abs(values).max(axis=1, keepdims=True)
+    return np.asarray(np.round(values / np.where(whole > 0, whole, 1.0), -round(math.log10(_ROUNDING))) * whole)
 
 
 def critical_difference(n_sides: int, n_tables: int) -> float:
