@@ -22,7 +22,7 @@ from costframe.comparison.levels import choose_within
 from costframe.comparison.lines import RESULTS, append_record, read_lines, to_line
 from costframe.comparison.splits import draw_split, split_repeatedly
 from costframe.comparison.tables import open_tables
-from costframe.core.errors import CostframeError, DataError, ParameterError
+from costframe.core.errors import CostframeError, DataError, ParameterError, StorageError
 from costframe.study.failures import UnfinishedError
 
 
@@ -325,6 +325,22 @@ def test_time_is_up_here_and_in_processes(tmp_path):
         )
         assert time.monotonic() - began < 60
         assert any(note.startswith(f"time was up after {len(found)} of 3,000 fits") for note in found.notes)
+
+
+def test_a_line_for_which_there_is_no_room_leaves_no_part(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "lines.jsonl"
+    append_record(path, cases.record(repeat=0))
+    before, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 40, limits[1]))  # as on a disk that is nearly full
+    try:
+        with pytest.raises(StorageError, match=r"lines\.jsonl: cannot be written: File too large"):
+            append_record(path, cases.record(repeat=1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+    append_record(path, cases.record(repeat=1))
+    assert len(cf.Comparison.load(path)) == 2
 
 
 def test_damaged_lines_are_named_and_a_cut_one_is_said(tmp_path):

@@ -2,6 +2,7 @@
 
 import csv
 import gc
+import hashlib
 import json
 import os
 import pickle
@@ -265,7 +266,7 @@ def _runs(number: str) -> bool:
 def test_models_stay_in_their_process_and_the_outsider_can_go(tmp_path):
     outsider = program(tmp_path, BUYS)
     assert pickle.loads(pickle.dumps(outsider)) == outsider  # noqa: S301 - our own
-    assert outsider.settings == {"command": list(outsider.command)}
+    assert outsider.settings["command"] == list(outsider.command)
     (model,) = outsider.fit(seen(table()))
     with pytest.raises(OutsiderError, match="cannot be copied or sent to another"):
         pickle.dumps(model)
@@ -284,6 +285,24 @@ def test_wrong_commands_and_limits_are_refused():
         OutsiderProgram("a", "no-such-program").fit(seen(table()))
 
 
+def test_a_program_whose_file_has_changed_is_fitted_anew(tmp_path):
+    output = tmp_path / "output"
+    data, bills = table(), []
+    for ill, well in ((0.8, 0.2), (0.3, 0.7), (0.3, 0.7)):
+        chances = [{"label": "ill", "probability": ill}, {"label": "well", "probability": well}]
+        outsider = program(tmp_path, f"if is_row: reply = {{'answer': {{'probabilities': {chances}}}}}", "rule")
+        found = cf.Comparison.run(
+            data, [outsider], repeats=1, score="neg_log_loss", directory=output, resume=output.exists()
+        )
+        (record,) = found.records
+        bills.append(next(model.test_score for model in record.models if model.name == "rule-1"))
+    assert bills[0] != bills[1] == bills[2]
+    assert len((output / "results.jsonl").read_text().splitlines()) == 2
+    script = str(tmp_path / "policy.py")
+    assert outsider.settings["files"][script] == hashlib.sha256(Path(script).read_bytes()).hexdigest()[:32]
+    assert OutsiderProgram("a", ["no-such-program", str(tmp_path), "a\0b"]).settings.keys() == {"command"}
+
+
 def test_programs_are_sides_of_a_comparison_and_end_with_their_fit(tmp_path):
     body = BUYS + "\nif not is_row: open(os.path.join(sys.argv[1], str(os.getpid())), 'w').close()"
     data, noted = table(), tmp_path / "pids"
@@ -296,7 +315,7 @@ def test_programs_are_sides_of_a_comparison_and_end_with_their_fit(tmp_path):
         test = data.split_anew(split).part("test")
         (figures,) = [one for one in record.models if one.name == "good-1"]
         assert figures.test_cost == cf.ExpectedCost(data.costs).evaluate(twin(data), test.X).mean
-        assert record.side.settings == {"command": list(good.command)}
+        assert record.side.settings == good.settings
     for side, words in (("bad", "exit code 1; its stderr ends:\n  no licence"), ("absent", "cannot be started")):
         assert all(words in record.error for record in by_side[side])
     assert len(list(noted.iterdir())) == 2

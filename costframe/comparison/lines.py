@@ -22,12 +22,18 @@ def to_line(record: Record) -> str:
 
 
 def append_record(path: Path, record: Record) -> None:
-    """Append a record's line to a file in one write, and wait until the disk has it."""
+    """Append a record's line to a file in one write, and wait until the disk has it; leave no part of a line."""
     content = f"{to_line(record)}\n".encode()
     try:
         with path.open("ab", buffering=0) as file:
-            file.write(content)
-            os.fsync(file.fileno())
+            before = file.tell()
+            try:
+                while content:  # a disk that is nearly full takes a part without an error
+                    content = content[file.write(content) :]
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(before)
+                raise
     except OSError as error:
         raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from costframe.programs.child import Child
 from costframe.programs.messages import FORMAT, describe_table, read_answer, read_asks, read_points, read_step
 from costframe.programs.training_files import write_training_files
 
+_LETTERS = 32  # of a digest
+
 
 def _as_command(command: Any) -> tuple[str, ...]:
     try:
@@ -35,6 +38,17 @@ def _as_command(command: Any) -> tuple[str, ...]:
 def _check_limit(_: Any, attribute: Attribute[Any], value: Any) -> None:
     if value is not None:
         check_number(attribute.name, value, strict=True)
+
+
+def _digest_of_file(word: str) -> str | None:
+    """Return what tells the content of a file from others, in hexadecimal letters; None where a word names none."""
+    try:
+        if not Path(word).is_file():
+            return None
+        with Path(word).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:_LETTERS]
+    except (OSError, ValueError):
+        return None
 
 
 @frozen
@@ -64,8 +78,9 @@ class OutsiderProgram:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What tells it from others of its name."""
-        return {"command": list(self.command)}
+        """What tells it from others of its name: its command, and the digests of the files that this names."""
+        files = {word: digest for word in self.command if (digest := _digest_of_file(word)) is not None}
+        return {"command": list(self.command)} | ({"files": files} if files else {})
 
     def fit(self, seen: SeenTable) -> list[Predictor]:
         """Start the program, let it train, and return its models, which share one process that ends with them.
