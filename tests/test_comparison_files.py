@@ -187,6 +187,35 @@ def test_the_picture_of_a_table_names_each_line_and_says_which_sides_lack_splits
     plt.close("all")
 
 
+@pytest.mark.parametrize(("worst", "full"), [(-2.5e7, 4.0), (-2.5e-5, 40.0), (-3.0, 7e6)])
+def test_pictures_write_numbers_beside_their_axes_without_powers_of_ten(worst, full):
+    import matplotlib.pyplot as plt
+
+    found = cf.Comparison([cases.record("one", r, "a", (worst, worst / 2), full=full, bills=True) for r in range(2)])
+    ax = found.plot().ax_
+    ax.figure.canvas.draw()
+    assert ax.yaxis.get_offset_text().get_text() == ""
+    texts = [text.get_text() for text in (*ax.get_xticklabels(which="both"), *ax.get_yticklabels()) if text.get_text()]
+    assert len(texts) > 6
+    assert [float(text.replace("\N{MINUS SIGN}", "-")) for text in texts]
+    plt.close("all")
+
+
+def test_a_long_name_leaves_room_for_the_picture():
+    import matplotlib.pyplot as plt
+
+    found = cf.Comparison([cases.record("one", 0, side) for side in ("x" * 300, "x" * 301, "b")])
+    ax = found.plot().ax_
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names[0] == "b"
+    assert [name[:3] for name in names[1:]] == ["2: ", "3: "]
+    ax.figure.canvas.draw()
+    extent = ax.get_legend().get_window_extent()
+    assert extent.x1 < ax.figure.bbox.x1
+    assert extent.y1 < ax.figure.bbox.y1
+    plt.close("all")
+
+
 def test_pictures_have_a_line_and_a_band_a_side():
     import matplotlib.pyplot as plt
 

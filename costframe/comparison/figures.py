@@ -15,8 +15,8 @@ from costframe.comparison.statistics import Difference, standard_error
 from costframe.core.arrays import F8
 from costframe.core.errors import format_count
 from costframe.report.display import Display
-from costframe.report.drawn_text import to_drawable
-from costframe.report.legends import put_above
+from costframe.report.drawn_text import cut_text, to_drawable
+from costframe.report.legends import LEGEND_SIZE, put_above
 from costframe.report.style import COLORS, INK, PALE
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5
 _LEAST, _MOST = 0.005, 1.25  # where the axis of cost begins and ends, as a share of the cost of all features
 _PLACES = 120  # budgets of a line
 _BAND = 0.15  # opacity
+_LONGEST = 4.2  # inches of a side's name
+_PLAIN = 1e-3, 1e6  # ends of an axis within which the numbers beside it need no power of ten
 
 
 def look_of(number: int) -> dict[str, Any]:
@@ -70,7 +72,7 @@ class ComparisonDisplay(Display):
         ax.axvline(full, color=PALE, lw=1.2, ls=(0, (4, 3)), zorder=1)
         bill = f"bill per row ({standing.unit})" if standing.has_bills else f"{standing.measure} on test"
         _dress(ax, f"budget: mean cost per row, at most ({standing.unit})", bill)
-        ax.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
+        _write_costs_whole(ax)
         splits = format_count(len(standing.splits), "split")
         title = f"{standing.label}, {splits}" if self.title is None else self.title
         counts = {side: len(records) for side, records in standing.records.items()}
@@ -129,12 +131,12 @@ class DifferencesDisplay(Display):
 def _name_lines(lines: Mapping[str, Any], counts: Mapping[str, int], most: int, noun: str) -> dict[str, Any]:
     """Return lines by the texts of a legend: the side, with its number of tables or splits if others have more.
 
-    Names that the font does not tell apart get the numbers of their sides.
+    Long names are cut. Names that look alike then get the numbers of their sides.
     """
     texts = {}
     for side in lines:
         few = f" ({format_count(counts[side], noun)})" if counts[side] < most else ""
-        texts[side] = to_drawable(f"{side}{few}")
+        texts[side] = f"{cut_text(side, _LONGEST, LEGEND_SIZE)}{few}"
     alike = {text for text, times in Counter(texts.values()).items() if times > 1}
     numbered = {side: f"{number}: {text}" if text in alike else text
                 for number, (side, text) in enumerate(texts.items(), 1)}  # fmt: skip
@@ -149,8 +151,23 @@ def _draw_line(ax: Axes, budgets: F8, values: F8, look: Mapping[str, Any]) -> An
     return line
 
 
+def _write_costs_whole(ax: Axes) -> None:
+    """Write costs beside the axis without powers of ten; those between its powers of ten where it has few of them."""
+    chosen = ax.xaxis.get_minor_formatter()
+
+    class Whole(type(chosen)):  # type: ignore[misc]  # it chooses the same numbers
+        def __call__(self, cost: float, position: int | None = None) -> str:
+            return f"{cost:g}" if super().__call__(cost, position) else ""
+
+    ax.xaxis.set_major_formatter(lambda cost, _position: f"{cost:g}")
+    ax.xaxis.set_minor_formatter(Whole(labelOnlyBase=False))
+
+
 def _dress(ax: Axes, x_label: str, y_label: str) -> None:
-    """Name the axes, and draw a pale grid."""
+    """Name the axes, draw a pale grid, and write numbers whole: their power of ten would stand in the legend."""
+    ax.ticklabel_format(axis="y", useOffset=False)
+    if not _PLAIN[0] <= max(map(abs, ax.get_ylim())) < _PLAIN[1]:
+        ax.yaxis.set_major_formatter(lambda value, _position: f"{value:.10g}")
     ax.set_xlabel(to_drawable(x_label), parse_math=False)
     ax.set_ylabel(to_drawable(y_label), parse_math=False)
     ax.grid(visible=True, color="#e9e9e9", lw=0.8)

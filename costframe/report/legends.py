@@ -10,7 +10,7 @@ from costframe.report.drawn_text import to_drawable, width_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LEGEND = 8.5  # points
+LEGEND_SIZE = 8.5  # points
 
 
 def lay_out_figure(ax: Axes) -> tuple[float, float]:
@@ -32,14 +32,15 @@ def put_above(ax: Axes, handles: Mapping[str, Any], title: str | None) -> None:
     begin = min([extent.x0, *(text.get_window_extent().x0 for text in ax.get_yticklabels() if text.get_text())])
     left, height = (begin - extent.x0) / extent.width, 0.0
     if handles:
-        widths = [width_of(name, _LEGEND) + 0.42 for name in handles]  # in inches, with the sign and a gap
+        widths = [width_of(name, LEGEND_SIZE) + 0.42 for name in handles]  # in inches, with the sign and a gap
         room, columns = (extent.x1 - begin) / ax.figure.dpi, len(handles)
         while columns > 1 and sum(max(part) for part in _columns(widths, columns)) > room:
             columns -= 1
         columns = -(-len(handles) // -(-len(handles) // columns))  # as few as the same number of lines needs
         legend = ax.legend(
             handles.values(), handles, loc="lower left", bbox_to_anchor=(left, 1.0), ncols=columns, frameon=False,
-            fontsize=_LEGEND, handlelength=1.2, handletextpad=0.5, columnspacing=1.0, borderpad=0.2, borderaxespad=0.2,
+            fontsize=LEGEND_SIZE, handlelength=1.2, handletextpad=0.5, columnspacing=1.0, borderpad=0.2,
+            borderaxespad=0.2,
         )  # fmt: skip
         for text in legend.get_texts():
             text.set_parse_math(False)
