@@ -100,6 +100,25 @@ def test_figures_are_those_of_predictions_without_what_is_down(kind: str) -> Non
     assert [each.score for each in found.each] == sorted(each.score for each in found.each)
 
 
+@pytest.mark.parametrize("kind", ["cegb", "miser", "forest", "planner"])
+def test_a_cap_that_pays_for_all_that_is_left_changes_no_row_of_an_outage(kind: str) -> None:
+    model, X = fitted(kind), drawn(60, seed=3)[0]
+    predictor, down = getattr(model, "predictor_", model), {"unavailable": (LAB,)}
+    left = priced().full_cost([ODD, "c", "d", "e"])
+    assert left < priced().full_cost() - 1.0  # what is down does not count
+    report, capped = predictor.cost(X, **down), predictor.cost(X, max_cost=left, **down)
+    assert capped.per_row.tolist() == report.per_row.tolist()
+    assert capped.predictions.tolist() == report.predictions.tolist()
+    assert predictor.predict(X, max_cost=left, **down).tolist() == report.predictions.ravel().tolist()
+    rows = [dict(zip(NAMES, row, strict=True)) for row in X[:20].tolist()]
+    for i, row in enumerate(rows):
+        end = cf.predict_one(predictor, row, max_cost=left, **down)
+        assert (end.value, end.cost) == (report.predictions[i], report.per_row[i])
+        known = {ODD: row[ODD]}  # what is paid for does not count either
+        free, end = (cf.predict_one(predictor, row, known=known, **down, **cap) for cap in ({}, {"max_cost": 1.9}))
+        assert (end.value, end.cost) == (free.value, free.cost)
+
+
 def test_the_error_is_that_of_pairs_of_rows() -> None:
     X, y = drawn(400, 2)
     model = fitted("cegb")

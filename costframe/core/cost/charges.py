@@ -233,8 +233,9 @@ def _rows_at_once(prices: PriceArrays) -> int:
 
 def charge_tree(tree: StageModel, X: F8, weight: F8, terms: Terms) -> Charges:
     """Charge rows, float64 (rows, d), chunk by chunk; see `Predictor.charges`."""
-    prices, limits, n_jobs = terms.prices, terms.limits, terms.n_jobs
-    if limits is not None and not tree.cannot_bind(limits, prices):
+    prices, n_jobs = terms.prices, terms.n_jobs
+    limits = tree.binding(terms.limits, prices)
+    if limits is not None:
         rows = walk_under_limits(tree, prices, limits, X, by_path=terms.by_path, n_jobs=n_jobs)
         if rows.cut.any() and (other := StandIn.of(tree, prices, limits)) is not None:
             rows = other.answer(X, rows, prices, terms.acquisition, n_jobs)
@@ -251,7 +252,7 @@ def charge_tree(tree: StageModel, X: F8, weight: F8, terms: Terms) -> Charges:
     most = _rows_at_once(prices) if soft else CHUNK
     # An empty table is one empty chunk, so that the report has its shapes.
     found = Charges.join(over_chunks(chunk, len(X), n_jobs, most) or [chunk(slice(0, 0))], acquired)
-    return found if limits is None else evolve(found, cut=np.zeros(len(X), np.bool_))
+    return found if terms.limits is None else evolve(found, cut=np.zeros(len(X), np.bool_))
 
 
 def _charge_capped(tree: StageModel, prices: PriceArrays, X: F8, rows: CappedRows, weight: F8) -> Charges:

@@ -192,11 +192,12 @@ class StageTree(StageModel, Predictor):
 
     def evaluate(self, X: F8, terms: Terms) -> Ends:
         """Predict rows; see `Predictor.evaluate`."""
-        if terms.limits is None or self.cannot_bind(terms.limits, terms.prices):
+        limits = self.binding(terms.limits, terms.prices)
+        if limits is None:
             (scores, exits), cut = predict_rows(self.layout, X, terms.n_jobs), None
         else:
-            walked = walk_under_limits(self, terms.prices, terms.limits, X, by_path=True, n_jobs=terms.n_jobs)
-            if walked.cut.any() and (other := StandIn.of(self, terms.prices, terms.limits)) is not None:
+            walked = walk_under_limits(self, terms.prices, limits, X, by_path=True, n_jobs=terms.n_jobs)
+            if walked.cut.any() and (other := StandIn.of(self, terms.prices, limits)) is not None:
                 walked = other.answer(X, walked, terms.prices, "path", terms.n_jobs)
             scores, exits, cut = walked.final, walked.exits, walked.cut
         places = self.places_of(scores, X, cut)
@@ -216,10 +217,9 @@ class StageTree(StageModel, Predictor):
 
     def begin(self, terms: Terms) -> StageStepper | SparedStepper:
         """Return a walker for one row; see `Predictor.begin`."""
-        prices, limits = terms.prices, terms.limits
-        if limits is not None and self.cannot_bind(limits, prices):
-            limits = None
-        own = StageStepper.begin(self, prices, terms.by_path, terms.values, limits, terms.ledger.paid_before)
+        prices, paid = terms.prices, terms.ledger.paid_before
+        limits = self.binding(terms.limits, prices, paid)
+        own = StageStepper.begin(self, prices, terms.by_path, terms.values, limits, paid)
         if limits is None or not limits.barred:
             return own
         return SparedStepper.around(own, prices, limits, terms.values, by_path=terms.by_path)
@@ -247,10 +247,10 @@ class StageTree(StageModel, Predictor):
 
     def asked_rounds(self, X: F8, terms: Terms) -> AskedRounds:
         """Return the rounds in which rows ask for features; see `Predictor.asked_rounds`."""
-        prices, limits, used = terms.prices, terms.limits, self.layout.used
+        prices, limits, used = terms.prices, self.binding(terms.limits, terms.prices), self.layout.used
         if terms.known or StandIn.of(self, prices, limits) is not None:
             return super().asked_rounds(X, terms)
-        if limits is not None and not self.cannot_bind(limits, prices):
+        if limits is not None:
             rounds = np.zeros((len(X), len(used)), np.int32)
             walk_under_limits(self, prices, limits, X, by_path=terms.by_path, n_jobs=terms.n_jobs, asked=rounds)
             return AskedRounds(used, rounds)

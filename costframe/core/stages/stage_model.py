@@ -19,6 +19,7 @@ from costframe.core.checks import as_items
 from costframe.core.errors import StageError, shown
 from costframe.core.learners.bank import WeakLearnerBank
 from costframe.core.learners.tree_table import TREE
+from costframe.core.prices.basket import price_exactly
 from costframe.core.prices.costs import CostModel
 from costframe.core.prices.exact_prices import ExactPrices
 from costframe.core.prices.limits import Limits
@@ -305,12 +306,25 @@ class StageModel(ABC):
             return None
         return self.cap_ranks(prices).of(self.bill(prices).for_features(limits.cap))
 
-    def cannot_bind(self, limits: Limits, prices: PriceArrays) -> bool:
-        """Return whether every row stays within the limits, for any values, so that it needs no limits."""
-        if limits.barred and limits.barred.intersection(self.layout.used.tolist()):
-            return False
-        bill = self.bill(prices)
-        return bool(bill.total <= bill.exact.limit(limits.cap))
+    def binding(
+        self, limits: Limits | None, prices: PriceArrays, paid: tuple[Collection[int], Collection[int]] = ((), ())
+    ) -> Limits | None:
+        """Return limits without a cap that pays for all that a row may still buy; None if rows stay within them.
+
+        Rows never pay for what they cannot have, nor again for columns and resources `paid` before. Where all else is
+        within the cap, they go on as without one: nothing stands in for rows that a cap makes choose.
+        """
+        if limits is None:
+            return None
+        used, bill = self.layout.used.tolist(), self.bill(prices)
+        barred, most = limits.barred.intersection(used), bill.total
+        if np.isfinite(limits.cap) and (barred or paid[0] or paid[1]):
+            left = [f for f in used if f not in barred and f not in paid[0]]
+            most -= price_exactly(bill.exact, prices.direct_needs, used)
+            most += price_exactly(bill.exact, prices.direct_needs, left, paid[1])
+        if most > bill.exact.limit(limits.cap):
+            return limits
+        return Limits(barred=limits.barred) if barred else None
 
     @cached_property
     def only_answer(self) -> Answer | None:

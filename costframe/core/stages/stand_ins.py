@@ -35,16 +35,16 @@ class StandIn(NamedTuple):
     def of(cls, tree: StageModel, prices: PriceArrays, limits: Limits | None) -> StandIn | None:
         """Return what stands in within limits, or None.
 
-        Nothing does where nothing barred is used; where the tree has no spare trees; under a cap that may bind, as a
-        row would have to know before what it pays for both; and where evaluation or a further round has a price.
+        Nothing does where nothing barred is used; where the tree has no spare trees; under a cap, which may bind (see
+        `StageModel.binding`), as a row would have to know before what it pays for both; and where evaluation or a
+        further round has a price.
         """
-        if limits is None or not may_stand_in(prices):
+        if limits is None or np.isfinite(limits.cap) or not may_stand_in(prices):
             return None
         barred = limits.barred.intersection(tree.layout.used.tolist())
         if not barred or tree.spare is None:
             return None
-        bill = tree.bill(prices)
-        return cls(tree, tree.spare, tuple(sorted(barred))) if bill.total <= bill.exact.limit(limits.cap) else None
+        return cls(tree, tree.spare, tuple(sorted(barred)))
 
     def own_scores(self, scores: F8) -> F8:
         """Return scores of the spare trees, float64 (rows, K), as scores of the tree's answer."""

@@ -10,7 +10,7 @@ class LocalModel {
     Object.assign(this, { data, engine });
     this.prices = new Prices(data.prices);
     const { tree, plan } = data;
-    this.rows = tree ? new SparedRows(engine, tree, data.outputs) : new PlannedRows(engine, plan, this.prices);
+    this.rows = tree ? new SparedRows(engine, tree, data.outputs, this.prices) : new PlannedRows(engine, plan, this.prices);
     this.column = new Map(data.features.map(({ name, column }) => [name, column]));
     this.name = new Map(data.features.map(({ name, column }) => [column, name]));
   }

@@ -65,17 +65,18 @@ class Engine {
 
 // Rows of a tree of stages.
 class StageRows {
-  constructor(engine, tree, outputs) {
-    Object.assign(this, { engine, tree, outputs });
+  constructor(engine, tree, outputs, prices) {
+    Object.assign(this, { engine, tree, outputs, prices });
     this.state = engine.take(Math.max(tree.plain.size, tree.limited?.size ?? 0));
     this.supplied = engine.take(8 * tree.plain.used.length);
   }
 
   begin({ known, barred, resources, cap }) {
     const { engine, tree, state } = this;
-    const most = cap === Infinity ? null : this.unitsWithin(cap);
+    const within = cap === Infinity ? null : this.unitsWithin(cap);
     this.barred = tree.plain.used.filter((f) => barred.has(f));
-    this.mayBind = most !== null && most < BigInt(tree.bill.total);
+    this.mayBind = within !== null && within < this.mostFor({ known, barred, resources });
+    const most = this.mayBind ? within : null;
     const limits = this.barred.length > 0 || this.mayBind;
     const walk = (this.walk = limits ? tree.limited : tree.plain);
     this.step = limits ? engine.calls.step_capped_row : engine.calls.step_row;
@@ -106,6 +107,14 @@ class StageRows {
   unitsWithin(cap) {
     const [above, below] = exact(cap);
     return (above * BigInt(this.tree.bill.per_unit)) / below;
+  }
+
+  // The most that a row can still spend, in units of the bill: not for what it cannot have, or has.
+  mostFor({ known, barred, resources }) {
+    const { prices, tree: { bill, plain: { used } } } = this;
+    const left = used.filter((f) => !barred.has(f) && !known.has(f));
+    const spared = prices.units(used, new Set()) - prices.units(left, resources);
+    return BigInt(bill.total) - (spared * BigInt(bill.per_unit)) / prices.perUnit;
   }
 
   // Write what the row may spend, the last words of its places.

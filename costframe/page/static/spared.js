@@ -2,9 +2,9 @@
 // stand_ins.py and spared_step.py in costframe/core/stages.
 
 class SparedRows {
-  constructor(engine, tree, outputs) {
-    this.own = new StageRows(engine, tree, outputs);
-    this.spare = tree.spare ? new StageRows(engine, tree.spare, outputs) : null;
+  constructor(engine, tree, outputs, prices) {
+    this.own = new StageRows(engine, tree, outputs, prices);
+    this.spare = tree.spare ? new StageRows(engine, tree.spare, outputs, prices) : null;
   }
 
   begin(row) {
