@@ -17,6 +17,7 @@ from costframe.comparison.statistics import (
     rank_sides,
     standard_error,
 )
+from costframe.errors import ParameterError
 
 
 def test_errors_are_paired_by_split_and_agree_with_scipy():
@@ -129,6 +130,17 @@ def test_levels_differences_and_ranks_of_records_by_hand():
     np.testing.assert_allclose(over.mean, [0.0, 0.5, 0.5, 1 / 3])
     np.testing.assert_allclose(found.ranks.ranks[-1].mean, [1.5, 1.5])
     np.testing.assert_allclose(found.ranks.ranks[0].mean, [1.5, 1.5])
+
+
+def test_unknown_sides_tables_and_files_are_refused_by_name():
+    found = cf.Comparison([cases.record("one", 0, "ours"), cases.record("two", 0, "theirs")], reference="ours")
+    assert found.difference("theirs", "two") is None
+    for ask in (lambda: found.difference("their", "two"), lambda: found.standing("two").values("their")):
+        with pytest.raises(ParameterError, match=r"side: expected one of .*, got 'their' \(did you mean 'theirs'\?\)"):
+            ask()
+    for files in (3, [], None):
+        with pytest.raises(ParameterError, match="files: expected paths, at least one, got "):
+            cf.Comparison.load(files)
 
 
 def test_bills_are_compared_in_percent_of_the_reference():

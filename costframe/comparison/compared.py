@@ -80,6 +80,10 @@ class Compared(ABC):
 
     def difference(self, side: str, table: str) -> Difference | None:
         """Return by how much a side is better than the reference on a table; see `Standing.difference`."""
+        if side not in self.sides:
+            raise ParameterError(
+                f"side: expected one of {quote_names(self.sides)}, got {side!r}{suggestion(side, self.sides)}"
+            )
         return self.standing(table).difference(side, self.reference)
 
     def differences(self) -> dict[str, dict[str, Difference]]:

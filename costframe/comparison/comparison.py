@@ -21,8 +21,8 @@ from costframe.comparison.runs import run_jobs
 from costframe.comparison.sides import FitSettings, sides_of
 from costframe.comparison.splits import split_repeatedly
 from costframe.comparison.tables import open_tables
-from costframe.core.checks import as_path, check_functions, check_number
-from costframe.core.errors import ParameterError, format_count, quote_names
+from costframe.core.checks import as_items, as_path, check_functions, check_number
+from costframe.core.errors import ParameterError, format_count, quote_names, shown
 from costframe.core.machine import thread_count
 from costframe.study.failures import UnfinishedError
 from costframe.study.progress import Progress
@@ -209,9 +209,9 @@ class Comparison(Compared):
         ParameterError
             If a line is damaged, but for the end of a last one that was cut off.
         """
-        given = [files] if isinstance(files, str | os.PathLike) else list(files)
+        given = [files] if isinstance(files, str | os.PathLike) else as_items(files, ordered=False)
         if not given:
-            raise ParameterError("files: expected at least one, got none")
+            raise ParameterError(f"files: expected paths, at least one, got {shown(files)}")
         records, notes = list[Record](), list[str]()
         for one in given:
             path = as_path(one, "files")
