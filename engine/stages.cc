@@ -9,6 +9,7 @@
 #include "interface.h"
 #include "layout.h"
 #include "needs.h"
+#include "next_stops.h"
 #include "visits.h"
 
 using namespace costframe;
@@ -183,6 +184,11 @@ EXPORT i64 note_reads(const i32* leaves, i64 n, i64 T, const i64* root, const i6
         const LearnerReads learners{root, parent, feature, span(tree, l), first, group, {needs, F, R}};
         costframe::note_reads({leaves, n, T}, learners, {reads, E, W});
     });
+}
+
+EXPORT void choose_next(const double* gains, i64 n, i64 w, const i64* rows, i64 r, const i64* place,
+                        const double* price, i64 v, i64* chosen) {
+    costframe::choose_next({gains, n, w}, span(rows, r), span(place, r), {price, v, w}, span(chosen, r));
 }
 
 EXPORT i64 step_capped_row(const Capped* way, u64* state, const double* supplied) {

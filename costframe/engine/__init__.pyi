@@ -93,6 +93,7 @@ from costframe.engine.walks import StepPrices as StepPrices
 from costframe.engine.walks import ask_rows as ask_rows
 from costframe.engine.walks import ask_rows_of_trees as ask_rows_of_trees
 from costframe.engine.walks import carry_rows as carry_rows
+from costframe.engine.walks import choose_next as choose_next
 from costframe.engine.walks import run_certain_rows as run_certain_rows
 from costframe.engine.walks import set_final_scores as set_final_scores
 from costframe.engine.walks import step_capped_row as step_capped_row

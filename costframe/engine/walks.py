@@ -33,6 +33,9 @@ carry_rows = bind(
     PaidSets,
 )
 
+# Rows on their way while plans are made: engine/next_stops.h
+choose_next = bind("choose_next(gains: f8[n,w], rows: i8[r], place: i8[r], price: f8[v,w], chosen: >i8[r])")
+
 # Rows under limits: engine/capped.h; prices are whole numbers of W words, the lowest first
 Bill = struct(
     "Bill(cost: u8[U,W], split: u8[U,W], comparisons: f8[U], needs: Needs, resource_cost: u8[R,W], round: u8[R?,W], "

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from attrs import field, frozen
 
+from costframe import engine
 from costframe.plugin import B1, F8, I8
 from costframe.sets import SetPrices
 
@@ -88,16 +89,15 @@ def steps_on(routes: Routes, gains: Sequence[F8], tradeoff: float) -> Iterator[S
         if not len(rows := np.flatnonzero(at == k)):
             continue
         every, place = _numbered(way[rows], len(ways))
-        price = routes.worth(ways[every], tradeoff)[place, k + 1 :]
-        values = gains[k][rows] + price
-        best = values.argmin(axis=1)
-        go = np.flatnonzero(values[np.arange(len(rows)), best] < 0)
-        rows, best = rows[go], best[go]
+        price, best = np.ascontiguousarray(routes.worth(ways[every], tradeoff)[:, k + 1 :]), np.empty_like(rows)
+        engine.choose_next(gains[k], rows, place, price, best)
+        go = np.flatnonzero(best >= 0)
+        rows, place, best = rows[go], place[go], best[go]
         at[rows] = to = k + 1 + best
-        fresh, number = _numbered(place[go] * m + to, len(every) * m)
+        fresh, number = _numbered(place * m + to, len(every) * m)
         way[rows] = number = len(ways) + number
         ways = np.concatenate([ways, ways[every[fresh // m]] | np.int64(1) << fresh % m])
-        yield Step(k, rows, to, -gains[k][rows, best], price[go, best], ways[number])
+        yield Step(k, rows, to, -gains[k][rows, best], price[place, best], ways[number])
 
 
 def follow(routes: Routes, gains: Sequence[F8], tradeoff: float) -> tuple[I8, I8]:
