@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 
 from costframe.plugin import MeasuredPath, ParameterError, PathPoint, PlannedPredictor, check_number, shown
 from costframe.trees import ManyFolds, Scorer
+from costframe_planner.lookahead import looks_ahead
 from costframe_planner.measure import Measure
 from costframe_planner.plan_points import ladder_around, new_point
 from costframe_planner.predictor import KeptPlan, make_planned, make_single
@@ -188,5 +189,6 @@ def measure_path(
             inductions = *_FOR_PARTS, _PER_LOSS / constant
         points += measure.along([new_point(tradeoff) for tradeoff in tradeoffs], *further)
         progress(0.85)
-        points += measure.along([new_point(tradeoff, induced=True) for tradeoff in induced], *inductions)
+        if looks_ahead(measure, [point for point in points if not np.isnan(point.loss)]):
+            points += measure.along([new_point(tradeoff, induced=True) for tradeoff in induced], *inductions)
     return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), fitted, scorer)

@@ -123,6 +123,10 @@ class Problem:
             Stakes.of(data, rows, loss.link) if money else None,
         )
 
+    def of_rows(self, chosen: I8) -> Problem:
+        """Return the problem of some of the rows as far as regressions of gains see it."""
+        return evolve(self, rows=self.rows.take(chosen), fold=self.fold[chosen])
+
     def losses(self, scores: F8) -> F8:
         """Return the losses to plan with, in money with stakes, given out-of-fold scores (n, K): float64 (n,)."""
         return self.loss.by_row(self.rows.y, scores) if self.stakes is None else self.stakes.losses(scores)

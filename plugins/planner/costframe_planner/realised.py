@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import evolve
 
-from costframe.plugin import F8, I8, Rows, tree_leaves
+from costframe.plugin import F8, Rows, tree_leaves
 from costframe.trees import ManyFolds
 from costframe_planner.gains import parts_of
 from costframe_planner.problem import Problem
@@ -62,18 +61,12 @@ def induce_apart(problem: Problem, trained: Trained, tradeoff: float) -> list[F8
     gains = [np.empty((len(parts), len(models) - 1 - k)) for k in range(len(models) - 1)]
     for part in np.unique(parts).tolist():
         inside, outside = np.flatnonzero(parts != part), np.flatnonzero(parts == part)
-        rest = evolve(problem, rows=problem.rows.take(inside), fold=problem.fold[inside])
-        found = induce_backwards(rest, _take(trained, inside), tradeoff)  # one by one: its own predictions are large
+        rest, known = problem.of_rows(inside), trained.of_rows(inside)
+        found = induce_backwards(rest, known, tradeoff)  # one by one: its own predictions are large
         for gain, model, folds in zip(gains[::-1], models[-2::-1], found, strict=True):
             known = np.hstack([problem.rows.X[outside][:, list(model.features)], model.scores[outside]])
             gain[outside] = _predict(folds, known, problem.n_threads)
     return gains
-
-
-def _take(trained: Trained, chosen: I8) -> Trained:
-    """Return trained models with some of the rows."""
-    models = [evolve(model, losses=model.losses[chosen], realised=model.realised[chosen]) for model in trained.models]
-    return evolve(trained, models=models, seen=[data.take_rows(chosen) for data in trained.seen])
 
 
 def _predict(regression: ManyFolds, table: F8, n_threads: int) -> F8:

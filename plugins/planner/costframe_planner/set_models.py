@@ -17,7 +17,7 @@ _SIZES = (1_000, (4, 8)), (5_000, (8, 16)), (np.inf, (16, 64))  # largest number
 _ROWS_TO_TRY = 12_000
 _STEP, _LONG_STEP = 0.08, 0.2
 _SMALL = 5_000, 500  # largest numbers of rows and features for short steps; rankings always have these
-_PATIENCE = 20
+_PATIENCE = 1.6, 8, 20  # rounds without a gain times the step, and their least and largest number
 _LEAVES_PER_FEATURE, _FEW, _SMALL_STEP = 8, 4, 0.1
 _MANY = 150  # models of more features use fewer bins
 CALM_ROWS = 10_000  # up to here trees may begin at linear scores, and sets are tried with all free features too
@@ -50,7 +50,7 @@ def choose_trees(problem: Problem) -> TreeSettings:
     short = problem.rows.qid is not None or (n <= _SMALL[0] and d <= _SMALL[1])
     step = settings.learning_rate or (_STEP if short else _LONG_STEP)
     sizes = next(sizes for most, sizes in _SIZES if n <= most)
-    sizes_tried = [problem.trees(size, step, settings.trees.n_estimators, _PATIENCE) for size in sizes]
+    sizes_tried = [problem.trees(size, step, settings.trees.n_estimators, _patience(step)) for size in sizes]
     if settings.max_leaves is not None:
         return evolve(sizes_tried[0], max_leaves=settings.max_leaves)
     data, rows, fold, *_ = problem.sample(_ROWS_TO_TRY)
@@ -67,9 +67,16 @@ def _trees_for(trees: TreeSettings, n_features: int) -> TreeSettings:
     """Return settings with smaller trees and steps for few features."""
     most, step = _LEAVES_PER_FEATURE * n_features, trees.learning_rate
     leaves = most if trees.max_leaves is None else min(trees.max_leaves, most)
-    return evolve(
-        trees, max_leaves=max(leaves, 2), learning_rate=min(step, _SMALL_STEP) if n_features <= _FEW else step
-    )
+    trees = evolve(trees, max_leaves=max(leaves, 2))
+    if n_features > _FEW or step <= _SMALL_STEP or not trees.n_estimators:
+        return trees
+    return evolve(trees, learning_rate=_SMALL_STEP, n_iter_no_change=_patience(_SMALL_STEP))
+
+
+def _patience(step: float) -> int:
+    """Return after how many rounds without a gain boosting ends: large steps need fewer."""
+    product, *limits = _PATIENCE
+    return int(np.clip(round(product / step), *limits))
 
 
 def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> tuple[BoostedFolds, list[BoostedFolds]]:

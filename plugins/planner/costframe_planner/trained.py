@@ -35,6 +35,11 @@ class Trained:
         """The models of the stops, and the further ones."""
         return [*self.models, *self.singles]
 
+    def of_rows(self, chosen: I8) -> Trained:
+        """Return them with what an induction needs to know of some of the rows."""
+        models = [evolve(model, losses=model.losses[chosen], realised=model.realised[chosen]) for model in self.models]
+        return evolve(self, models=models, seen=[data.take_rows(chosen) for data in self.seen])
+
     def induced(self, tradeoff: float) -> list[ManyFolds]:
         """Return the regressions of the backward induction at a tradeoff whose ways were kept, without predictions."""
         return self._induced[tradeoff]

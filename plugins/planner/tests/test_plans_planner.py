@@ -176,6 +176,9 @@ class Rowed:
     def n_rows(self):
         return len(self.rows)
 
+    def of_rows(self, chosen):
+        return Rowed(self.rows.take(chosen), self.fold[chosen])
+
 
 @frozen(eq=False)
 class Noisy:
