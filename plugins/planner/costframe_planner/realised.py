@@ -61,8 +61,8 @@ def induce_apart(problem: Problem, trained: Trained, tradeoff: float) -> list[F8
     gains = [np.empty((len(parts), len(models) - 1 - k)) for k in range(len(models) - 1)]
     for part in np.unique(parts).tolist():
         inside, outside = np.flatnonzero(parts != part), np.flatnonzero(parts == part)
-        rest, known = problem.of_rows(inside), trained.of_rows(inside)
-        found = induce_backwards(rest, known, tradeoff)  # one by one: its own predictions are large
+        rest, taught = problem.of_rows(inside), trained.of_rows(inside)
+        found = induce_backwards(rest, taught, tradeoff)  # one by one: its own predictions are large
         for gain, model, folds in zip(gains[::-1], models[-2::-1], found, strict=True):
             known = np.hstack([problem.rows.X[outside][:, list(model.features)], model.scores[outside]])
             gain[outside] = _predict(folds, known, problem.n_threads)

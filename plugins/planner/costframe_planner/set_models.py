@@ -75,8 +75,8 @@ def _trees_for(trees: TreeSettings, n_features: int) -> TreeSettings:
 
 def _patience(step: float) -> int:
     """Return after how many rounds without a gain boosting ends: large steps need fewer."""
-    product, *limits = _PATIENCE
-    return int(np.clip(round(product / step), *limits))
+    product, fewest, most = _PATIENCE
+    return min(max(round(product / step), fewest), most)
 
 
 def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> tuple[BoostedFolds, list[BoostedFolds]]:
