@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
-from torch_policies import HIDDEN, STEPS, Rows, Step, Table, Training, draw_sets, entropy, hidden_layers, serve
+from torch_policies import HIDDEN, Rows, Step, Table, Training, draw_sets, entropy, hidden_layers, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ class Dime:
     """Networks that are trained on a table, and the policy that they are."""
 
     def __init__(self, table: Table, training: Training) -> None:
-        self.prices = table.prices
+        self.prices, self.steps = table.prices, min(len(table.names), training.effort.steps)
         self.limits = [{"threshold": each * (table.constant_loss / self.prices.full)} for each in THRESHOLDS]
         self.networks = Networks(len(table.names), len(table.classes))
         training.improve([self.networks], self._on_random_sets)
@@ -77,7 +77,7 @@ class Dime:
         """Buy feature after feature, and give after each the loss of both networks, and that of the predictor."""
         n, d = rows.x.shape
         has = torch.zeros(n, d)
-        for step in range(min(d, STEPS)):
+        for step in range(self.steps):
             scores, worth = self.networks(rows.shown(has))
             before = cross_entropy(scores, rows.y, reduction="none")
             wanted = self._gains(worth.detach(), has)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, one_hot
-from torch_policies import HIDDEN, STEPS, Rows, Step, Table, Training, draw_sets, entropy, hidden_layers, serve
+from torch_policies import HIDDEN, Rows, Step, Table, Training, draw_sets, entropy, hidden_layers, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ class Gdfs:
     """Networks that are trained on a table, and the policy that they are."""
 
     def __init__(self, table: Table, training: Training) -> None:
-        self.prices = table.prices
+        self.prices, self.steps = table.prices, min(len(table.names), training.effort.steps)
         self.limits = [{"entropy": each * table.constant_loss} for each in ENTROPIES]
         d = len(table.names)
         self.policy, self.predictor = (
@@ -64,7 +64,7 @@ class Gdfs:
         """Buy feature after feature, and give both losses after each: of the predictions, and the gain per price."""
         n, d = rows.x.shape
         has = torch.zeros(n, d)
-        for _ in range(min(d, STEPS)):
+        for _ in range(self.steps):
             shown = rows.shown(has)
             logits = self.policy(shown).masked_fill(has > 0, -1e9)
             if torch.is_grad_enabled():  # else the pick itself is judged

@@ -10,7 +10,7 @@ missing. Prices are those at which a row can have a feature next, with resources
 arguments:
 
     --budgets 1 2 3     models that keep these budgets on each row, in the unit of prices, in place of all others
-    --epochs 60         of each phase of training, at most
+    --epochs 60         of each phase of training, at most, and so on: see `Effort`
 
 docs/outsiders.md has the messages.
 """
@@ -24,7 +24,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,10 +32,17 @@ import torch
 from torch import nn
 
 HIDDEN, DROPOUT, RATE = 128, 0.3, 1e-3
-EPOCHS, PATIENCE = 60, 5  # of each phase
-STEPS = 40  # purchases of a row in training; in prediction it may go on
-UPDATES = 60_000  # of weights, at most; unlike seconds, the same in every run
 BUDGETS = [0.65**k for k in range(12)]  # of a row, in units of the price of all features
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long policies train."""
+
+    epochs: int = 60  # of each phase, at most
+    patience: int = 5  # epochs in which valid gains nothing
+    updates: int = 60_000  # of weights, at most; unlike seconds, the same in every run
+    steps: int = 40  # purchases of a row in training; in prediction it may go on
 
 
 def hidden_layers(inputs: int) -> list[nn.Module]:
@@ -149,19 +156,19 @@ Losses = Callable[[Rows], Iterator[Step]]
 class Training:
     """Phases of training, one after another, which share a number of updates."""
 
-    def __init__(self, table: Table, epochs: int) -> None:
-        self.table, self.epochs, self.updates = table, epochs, 0
+    def __init__(self, table: Table, effort: Effort) -> None:
+        self.table, self.effort, self.updates = table, effort, 0
 
     def improve(self, networks: list[nn.Module], losses: Losses, *, slows: bool = False) -> None:
         """Take steps of Adam on the losses of each batch; keep the networks that were best on valid.
 
-        With `slows`, steps get smaller when valid gains nothing for half of PATIENCE.
+        With `slows`, steps get smaller when valid gains nothing for half of the patience.
         """
         together = nn.ModuleList(networks)
         optimizer = torch.optim.Adam(together.parameters(), lr=RATE)
-        slower = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.2, patience=PATIENCE // 2)
+        slower = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.2, patience=self.effort.patience // 2)
         best, kept, bad = float("inf"), deepcopy(together.state_dict()), 0
-        for _ in range(self.epochs):
+        for _ in range(self.effort.epochs):
             together.train()
             self._pass_over_rows(losses, optimizer)
             together.eval()
@@ -171,7 +178,7 @@ class Training:
             bad = 0 if now < best - 1e-5 else bad + 1
             if not bad:
                 best, kept = now, deepcopy(together.state_dict())
-            if bad > PATIENCE or self.updates > UPDATES:
+            if bad > self.effort.patience or self.updates > self.effort.updates:
                 break
         together.load_state_dict(kept)
 
@@ -217,10 +224,13 @@ def serve(name: str, train: Callable[[Table, Training], Policy]) -> None:
     """Answer messages, line by line."""
     parser = argparse.ArgumentParser(description=f"{name}, which speaks the messages of docs/outsiders.md")
     parser.add_argument("--budgets", nargs="+", type=float, help="on each row, in the unit of prices")
-    parser.add_argument("--epochs", type=int, default=EPOCHS, help="of each phase of training, at most")
+    for field in fields(Effort):
+        parser.add_argument(f"--{field.name}", type=int, default=field.default)
     asked = parser.parse_args()
-    if asked.epochs < 1:
-        parser.error(f"--epochs: expected at least 1, got {asked.epochs}")
+    effort = Effort(**{field.name: getattr(asked, field.name) for field in fields(Effort)})
+    for setting, number in asdict(effort).items():
+        if number < 1:
+            parser.error(f"--{setting}: expected at least 1, got {number}")
     policy: Any = None
     table: Any = None
     points: list[dict[str, float]] = []
@@ -234,7 +244,7 @@ def serve(name: str, train: Callable[[Table, Training], Policy]) -> None:
             torch.manual_seed(message["fit"]["seed"])
             torch.set_num_threads(1)
             table = Table(message["fit"])
-            policy = train(table, Training(table, asked.epochs))
+            policy = train(table, Training(table, effort))
             budgets = asked.budgets or [share * table.prices.full for share in BUDGETS]
             points = ([] if asked.budgets else policy.limits) + [{"budget": each} for each in budgets]
             reply = {"format": 1, "points": points}
