@@ -160,7 +160,7 @@ def test_a_board_of_few_rows_has_all_classes_of_a_file_that_has_one_after_anothe
     rows = np.random.default_rng(0).normal(size=(400, 50)).round(3)
     lines = [" ".join(map(str, row)) for row in rows]
     (tmp_path / "MiniBooNE_PID.txt").write_text("\n".join([" 200 200", *lines]))
-    few = "--public", tmp_path, "--sides", "stumps", "--repeats", 1, "--rows", 60
+    few = "--public", tmp_path, "--sides", "cegb", "--repeats", 1, "--rows", 60
     made = board(tmp_path / "board", "miniboone", "support2", *few)
     assert made.returncode == 0, made.stderr
     assert "miniboone: 220 rows, 50 features" in made.stdout

@@ -138,9 +138,8 @@ def _name_lines(lines: Mapping[str, Any], counts: Mapping[str, int], most: int, 
         few = f" ({format_count(counts[side], noun)})" if counts[side] < most else ""
         texts[side] = f"{cut_text(side, _LONGEST, LEGEND_SIZE)}{few}"
     alike = {text for text, times in Counter(texts.values()).items() if times > 1}
-    numbered = {side: f"{number}: {text}" if text in alike else text
-                for number, (side, text) in enumerate(texts.items(), 1)}  # fmt: skip
-    return {numbered[side]: line for side, line in lines.items()}
+    numbers = {side: f"{number}: " for number, side in enumerate(texts, start=1) if texts[side] in alike}
+    return {f"{numbers.get(side, '')}{text}": lines[side] for side, text in texts.items()}
 
 
 def _draw_line(ax: Axes, budgets: F8, values: F8, look: Mapping[str, Any]) -> Any:
