@@ -124,9 +124,14 @@ def soft_charges(
         if isinstance(part, Route):
             up = _chance_above(part, seen.scores, steepness)
             waiting += [(part.above, chance * up, seen.bought), (part.below, chance * (1.0 - up), seen.bought)]
-    paid = acquired @ prices.cost + resources @ prices.resource_cost
+    paid = _sum_rows(acquired, prices.cost) + _sum_rows(resources, prices.resource_cost)
     sums = weight @ acquired, weight @ resources, weight @ reached
     return Charges(acquired, paid, learners, comparisons, reuse, *sums)
+
+
+def _sum_rows(amounts: F8 | B1, price: F8) -> F8:
+    """Return what amounts, (n, k), cost in each row: products of matrices round a row by the others beside it."""
+    return np.asarray((amounts * price).sum(axis=1))
 
 
 def _chance_above(route: Route, scores: F8, steepness: float | None) -> F8:
@@ -216,7 +221,7 @@ def stage_costs(
         while waiting:
             stage, bought = waiting.pop()
             seen = visits.visit(stage, bought, everyone)
-            money = seen.new @ prices.cost[used] + seen.resources @ prices.resource_cost
+            money = _sum_rows(seen.new, prices.cost[used]) + _sum_rows(seen.resources, prices.resource_cost)
             costs[part, stage] = money + seen.comparisons + prices.reuse * seen.reused + learners[stage]
             following = tree.stages[stage]
             if isinstance(following, Route):

@@ -76,7 +76,7 @@ def _trees_for(trees: TreeSettings, n_features: int) -> TreeSettings:
 def _patience(step: float) -> int:
     """Return after how many rounds without a gain boosting ends: large steps need fewer."""
     product, fewest, most = _PATIENCE
-    return min(max(round(product / step), fewest), most)
+    return round(min(max(product / step, fewest), most))  # the quotient may be infinite
 
 
 def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> tuple[BoostedFolds, list[BoostedFolds]]:
