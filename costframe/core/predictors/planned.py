@@ -354,7 +354,7 @@ class PlannedPredictor(Predictor):
         return WeakKeyDictionary()
 
     def _make_terms(self, terms: Terms) -> PlanTerms:
-        prices, limits, known = terms.prices, terms.limits, _items_paid(terms)
+        prices, limits, known, barred = terms.prices, terms.limits, _items_paid(terms), as_set(terms.barred)
         asked = self._asked(terms)
         rung = self._rung(terms.costs, asked)
         return PlanTerms.of(
@@ -362,8 +362,7 @@ class PlannedPredictor(Predictor):
             rung.tradeoff,
             limits,
             known=known,
-            planned=rung.planned and not known,
-            relied=self.relied(terms),
+            planned=rung.planned and not known and not (barred and self.relied(terms) & barred),
             asked=asked,
             left_out=self._without(terms),
         )

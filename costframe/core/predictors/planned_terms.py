@@ -53,13 +53,11 @@ class PlanTerms:
         *,
         known: int = 0,
         planned: bool = False,
-        relied: int = 0,
         asked: float | None = None,
         left_out: frozenset[int] = frozenset(),
     ) -> PlanTerms:
         """Make terms from prices, tradeoff and limits; `known` are items paid for, and `left_out` as of `PartOfPlan`.
 
-        A plan is followed where nothing is unavailable of the columns that it `relied` on, one bit each.
         Rows that the cap keeps from their plan have the tradeoff that was `asked` for, not that of the plan.
         """
         d, begun = len(prices.prices.cost), COMPLETE
@@ -75,7 +73,7 @@ class PlanTerms:
                 first.append(f)
         paid = prices.buying(known, first)
         reachable = np.array([not each & limits.barred for each in sets])
-        planned = planned and not left_out and not any(relied >> f & 1 for f in limits.barred)
+        planned = planned and not left_out
         return PlanTerms(
             prices,
             tradeoff,
