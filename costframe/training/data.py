@@ -194,6 +194,10 @@ class Rows:
         """Return the weighted mean of finite values of all workers' rows, from those of this one's: float64 (n,)."""
         return exact_sum(values * self.weight, self.workers) / self.total_weight
 
+    def influence(self, values: F8) -> F8:
+        """Return the influence of each row on that mean, whose error follows from it: float64 (n,)."""
+        return np.asarray(self.weight * (values - self.mean(values)) / self.total_weight)
+
 
 @frozen(eq=False)
 class TrainingData:

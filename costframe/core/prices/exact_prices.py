@@ -87,13 +87,14 @@ class ExactPrices:
 
     def money(self, units: int) -> float:
         """Return a sum in money, rounded up."""
-        if units <= _FEW_DIGITS and self.per_unit <= _TEN:
-            return units / self.per_unit
-        return rounded_up(units, self.per_unit)
+        return units / self.per_unit if self._is_double(units) else rounded_up(units, self.per_unit)
 
     def are_doubles(self) -> bool:
         """Return whether each sum of prices of features and resources is the number that people write for a double."""
-        return sum(self.cost) + sum(self.resource_cost) <= _FEW_DIGITS and self.per_unit <= _TEN
+        return self._is_double(sum(self.cost) + sum(self.resource_cost))
+
+    def _is_double(self, units: int) -> bool:
+        return units <= _FEW_DIGITS and self.per_unit <= _TEN
 
     def evaluated(self, weight: float, comparisons: float, again: float) -> int:
         """Return the price of learners, of comparisons and of further uses, all counted in their units."""

@@ -58,8 +58,7 @@ class _Step:
         """Return whether a point loses less than the mixture of its cost, by more than the standard error of that."""
         share, rows = self.share(point.cost), problem.rows
         saved = (1 - share) * self.lower.model.losses + share * self.upper.model.losses - point.model.losses
-        mean = rows.mean(saved)
-        return mean > Scorer.standard_error(rows.weight * (saved - mean) / rows.total_weight)
+        return rows.mean(saved) > Scorer.standard_error(rows.influence(saved))
 
 
 def train_between(

@@ -38,9 +38,7 @@ def looks_ahead(measure: Measure, points: Sequence[PathPoint]) -> bool:
         at, visited = follow(trained.routes, gains, tradeoff)
         saved = _objective(measure, best, tradeoff)[chosen] - losses[at_rows, at]
         saved -= tradeoff * trained.routes.cost(visited)
-        mean = rest.rows.mean(saved)
-        error = Scorer.standard_error(rest.rows.weight * (saved - mean) / rest.rows.total_weight)
-        return mean > _ERRORS * error
+        return rest.rows.mean(saved) > _ERRORS * Scorer.standard_error(rest.rows.influence(saved))
 
     return any(is_better(tradeoff) for tradeoff in _spread(points))
 

@@ -139,7 +139,7 @@ class PlannedPath(MeasuredPath):
         """Return the standard error of the mean cost of errors that one point saves, beside another."""
         rows, measure = self.kept.problem.rows, Measure(self.kept, None)
         saved = stakes.realised(measure.scores(other)) - stakes.realised(measure.scores(point))
-        return Scorer.standard_error(rows.weight * (saved - rows.mean(saved)) / rows.total_weight)
+        return Scorer.standard_error(rows.influence(saved))
 
     def _add_error(self, point: PathPoint) -> PathPoint:
         """Return the point with the standard error of its score."""
@@ -150,11 +150,9 @@ class PlannedPath(MeasuredPath):
         measure, spent = Measure(self.kept, None), None
         scores = measure.scores(point)
         if self.kept.data.costs.errors is not None:
-            paid = measure.paid(point)
-            spent = rows.weight * (paid - rows.mean(paid)) / rows.total_weight
+            spent = rows.influence(measure.paid(point))
         if self.scorer is None:
-            losses = problem.losses(scores)
-            moved = -rows.weight * (losses - rows.mean(losses)) / rows.total_weight
+            moved = -rows.influence(problem.losses(scores))
         else:
             moved = self.scorer.influence(problem.held_out(rows, scores))
         # A constant needs no training.

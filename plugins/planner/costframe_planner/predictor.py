@@ -196,7 +196,6 @@ class KeptPlan:
         routes = self.trained.routes
         visited = follow(routes, gains, tradeoff)[1] if gains else np.ones(len(self.rows), np.int64)
         paid = evolve(routes, prices=self.problem.paid).cost(visited)
-        mean = self.rows.mean(paid)
-        moved = self.rows.weight * (paid - mean) / self.rows.total_weight
+        mean, moved = self.rows.mean(paid), self.rows.influence(paid)
         error = float(np.hypot(np.sqrt(moved @ moved), _OWN * mean))
         return mean, error, self.rows.mean(routes.cost(visited))
