@@ -10,7 +10,8 @@ from costframe.comparison.grouping import Grouped, group_records, labels_by_name
 from costframe.comparison.records import Record
 from costframe.comparison.standings import RanksAtLevels, Standing, differences_over_tables, ranks_over_tables
 from costframe.comparison.statistics import Difference
-from costframe.core.errors import ParameterError, brief, format_count, quote_names, suggestion
+from costframe.core.checks import check_known
+from costframe.core.errors import brief, format_count
 
 
 class Compared(ABC):
@@ -71,19 +72,12 @@ class Compared(ABC):
 
     def standing(self, table: str) -> Standing:
         """Return the values of a table, by its label."""
-        for standing in self.standings:
-            if standing.label == table:
-                return standing
-        raise ParameterError(
-            f"table: expected one of {quote_names(self.tables)}, got {table!r}{suggestion(table, self.tables)}"
-        )
+        check_known("table", table, self.tables)
+        return next(standing for standing in self.standings if standing.label == table)
 
     def difference(self, side: str, table: str) -> Difference | None:
         """Return by how much a side is better than the reference on a table; see `Standing.difference`."""
-        if side not in self.sides:
-            raise ParameterError(
-                f"side: expected one of {quote_names(self.sides)}, got {side!r}{suggestion(side, self.sides)}"
-            )
+        check_known("side", side, self.sides)
         return self.standing(table).difference(side, self.reference)
 
     def differences(self) -> dict[str, dict[str, Difference]]:
@@ -114,8 +108,5 @@ class Compared(ABC):
 
 def check_reference(reference: object, sides: Iterable[str]) -> None:
     """Refuse a reference that is none of the sides; None is the first."""
-    known = sorted(sides)
-    if reference is not None and reference not in known:
-        raise ParameterError(
-            f"reference: expected one of {quote_names(known)}, got {reference!r}{suggestion(reference, known)}"
-        )
+    if reference is not None:
+        check_known("reference", reference, sorted(sides))

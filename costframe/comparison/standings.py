@@ -13,7 +13,7 @@ from costframe.comparison.levels import values_at
 from costframe.comparison.records import Record
 from costframe.comparison.statistics import Difference, Ranks, mean_difference, paired_difference, rank_sides
 from costframe.core.arrays import F8
-from costframe.core.errors import ParameterError, quote_names, suggestion
+from costframe.core.checks import check_known
 from costframe.training.scoring import best_value, score_label
 
 POINTS, PERCENT = "points", "percent"  # units of differences: hundredths of a score, and of the reference's value
@@ -98,9 +98,7 @@ class Standing:
 
     def values(self, side: str, splits: Sequence[str] | None = None) -> F8:
         """Return test scores, or bills, of a side at the levels, on its splits or some: float64 (splits, levels)."""
-        if side not in self.records:
-            known = self.sides
-            raise ParameterError(f"side: expected one of {quote_names(known)}, got {side!r}{suggestion(side, known)}")
+        check_known("side", side, self.sides)
         records = self.records[side]
         chosen = [digest for digest in self.splits if digest in records] if splits is None else splits
         return np.array([self._values[side][digest] for digest in chosen])

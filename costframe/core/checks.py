@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from costframe.core.errors import CostframeError, ParameterError, shown
+from costframe.core.errors import CostframeError, ParameterError, quote_names, shown, suggestion
 
 LARGEST = sys.float_info.max
 LARGEST_WHOLE = 2**63 - 1  # of an int64
@@ -65,6 +65,12 @@ def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> Any:
             f"{name}: expected {' or '.join(filter(None, (', '.join(some), last)))}, got {shown(value)}"
         )
     return value
+
+
+def check_known(name: str, value: object, known: Sequence[str]) -> None:
+    """Refuse a value that is none of some names, by name, with those that are close."""
+    if value not in known:
+        raise ParameterError(f"{name}: expected one of {quote_names(known)}, got {value!r}{suggestion(value, known)}")
 
 
 def as_items(values: Any, *, ordered: bool = True) -> tuple[Any, ...] | None:
