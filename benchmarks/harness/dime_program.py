@@ -50,7 +50,7 @@ class Dime:
     """Networks that are trained on a table, and the policy that they are."""
 
     def __init__(self, table: Table, training: Training) -> None:
-        self.prices, self.steps = table.prices, min(len(table.names), training.effort.steps)
+        self.prices, self.steps = table.prices, training.steps
         self.limits = [{"threshold": each * (table.constant_loss / self.prices.full)} for each in THRESHOLDS]
         self.networks = Networks(len(table.names), len(table.classes))
         training.improve([self.networks], self._on_random_sets)

@@ -35,7 +35,7 @@ class Gdfs:
     """Networks that are trained on a table, and the policy that they are."""
 
     def __init__(self, table: Table, training: Training) -> None:
-        self.prices, self.steps = table.prices, min(len(table.names), training.effort.steps)
+        self.prices, self.steps = table.prices, training.steps
         self.limits = [{"entropy": each * table.constant_loss} for each in ENTROPIES]
         d = len(table.names)
         self.policy, self.predictor = (

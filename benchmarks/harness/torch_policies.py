@@ -158,6 +158,7 @@ class Training:
 
     def __init__(self, table: Table, effort: Effort) -> None:
         self.table, self.effort, self.updates = table, effort, 0
+        self.steps = min(len(table.names), effort.steps)  # purchases of a row
 
     def improve(self, networks: list[nn.Module], losses: Losses, *, slows: bool = False) -> None:
         """Take steps of Adam on the losses of each batch; keep the networks that were best on valid.
