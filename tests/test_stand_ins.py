@@ -11,6 +11,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 
 import costframe as cf
+from costframe.core.stages.absence_losses import AbsenceLosses
+from costframe.core.stages.set_losses import SetLosses
 from costframe.core.stages.stand_ins import StandIn
 from costframe.errors import StageError
 
@@ -92,12 +94,92 @@ def test_known_features_are_used_and_cost_nothing(predictor):
     assert roc_auc_score(y, [end.value for end in ends]) > roc_auc_score(y, X[:, 1]) - 0.02
 
 
-def test_a_cap_that_may_bind_keeps_rows_to_expected_outputs(predictor, prices):
+DOWN = [("a",), ("b", "d"), ("lab",)]
+CAPS = (0.0, 0.1, 0.5, 2.5, 3.0, 3.1, 3.5)
+
+
+@pytest.mark.parametrize("down", DOWN)
+@pytest.mark.parametrize("cap", CAPS)
+def test_under_a_cap_tables_inquiries_and_files_agree_to_the_bit(predictor, down, cap, tmp_path):
+    X, limits = drawn(60, 6)[0], {"unavailable": down, "max_cost": cap}
+    report = predictor.cost(X, **limits)
+    cf.save(predictor, tmp_path / "a.model")
+    for model in (predictor, cf.load(tmp_path / "a.model")):
+        ends = [cf.predict_one(model, dict(zip(NAMES, row, strict=True)), **limits) for row in X.tolist()]
+        assert np.array_equal(model.predict(X, **limits), [end.value for end in ends])
+        assert np.array_equal(report.per_row, [end.cost for end in ends])
+        assert np.array_equal(report.cut, [end.reason != "complete" for end in ends])
+        assert max(end.cost for end in ends) <= cap
+
+
+@pytest.mark.parametrize("down", DOWN)
+def test_a_cap_that_pays_for_all_that_is_left_changes_nothing(predictor, prices, down):
     X = drawn(200, 6)[0]
-    for cap in (4.0, 5.0):
-        assert (predictor.cost(X, unavailable=["a"], max_cost=cap).per_row <= cap).all()
-    free = predictor.predict(X, unavailable=["a"], max_cost=prices.full_cost())
-    assert np.array_equal(free, predictor.predict(X, unavailable=["a"]))
+    gone = {*down} | ({"b", "c"} if down == ("lab",) else set())
+    for cap in (prices.full_cost([name for name in NAMES if name not in gone]), prices.full_cost()):
+        free, report = predictor.predict(X, unavailable=down), predictor.cost(X, unavailable=down)
+        assert np.array_equal(predictor.predict(X, unavailable=down, max_cost=cap), free)
+        assert np.array_equal(predictor.cost(X, unavailable=down, max_cost=cap).per_row, report.per_row)
+
+
+def test_what_a_cap_can_buy_is_bought_and_more_money_tells_more(predictor):
+    """Of what is left without `a`, 3 pay for `b`, its noisy copy, and 3.5 for `c`, too; expected outputs buy little."""
+    X, y = drawn(4000, 2)
+    alone = evolve(predictor, fallbacks=predictor.fallbacks, spare=None)
+    scores = [roc_auc_score(y, predictor.predict(X, unavailable=["a"], max_cost=cap)) for cap in CAPS]
+    others = [roc_auc_score(y, alone.predict(X, unavailable=["a"], max_cost=cap)) for cap in CAPS]
+    assert scores[CAPS.index(3.0)] > roc_auc_score(y, X[:, 1]) - 0.01
+    assert scores[CAPS.index(2.5)] > roc_auc_score(y, X[:, 2]) - 0.01
+    assert np.diff(scores).min() > -0.01
+    assert np.subtract(scores, others).min() > -0.01
+    assert scores[CAPS.index(3.0)] > others[CAPS.index(3.0)] + 0.01
+
+
+def test_rows_that_only_the_cap_cuts_say_so(predictor):
+    """All rows read `a`, `b` and `c`, hardly any `d`."""
+    rows = [dict(zip(NAMES, row, strict=True)) for row in drawn(50, 3)[0].tolist()]
+    for down, reason in (("d", "max_cost"), ("a", "unavailable")):
+        ends = [cf.predict_one(predictor, row, unavailable=[down], max_cost=3.0) for row in rows]
+        assert {end.reason for end in ends} == {reason}
+
+
+def test_under_a_cap_what_is_known_is_free_and_leaves_money_for_others(predictor):
+    row, limits = dict(zip(NAMES, drawn(1, 4)[0][0].tolist(), strict=True)), {"unavailable": ["a"], "max_cost": 0.5}
+
+    def ask(**known):
+        inquiry = predictor.inquire(known=known, **limits)
+        while inquiry.needs:
+            inquiry.supply({name: row[name] for name in inquiry.needs})
+        return inquiry.answer
+
+    assert ask().acquired in ((), ("d",))
+    assert ask(b=row["b"]).acquired == ("c",)  # the resource of both is paid for
+    assert ask(b=row["b"]).cost == 0.5
+    assert ask(b=row["b"]).value != ask().value
+
+
+def test_a_feature_that_goes_down_on_the_way_leaves_the_rest_of_the_cap(predictor):
+    for row in drawn(30, 4)[0].tolist():
+        values = dict(zip(NAMES, row, strict=True))
+        inquiry = predictor.inquire(max_cost=6.0)
+        gone, *came = inquiry.needs
+        inquiry = inquiry.without([gone], {name: values[name] for name in came})
+        while inquiry.needs:
+            assert gone not in inquiry.needs
+            inquiry.supply({name: values[name] for name in inquiry.needs})
+        assert inquiry.answer.cost <= 6.0
+        assert asdict(predictor.resume(inquiry.to_json()).answer) == asdict(inquiry.answer)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
+def test_an_adopted_forest_in_an_outage_loses_less_under_larger_caps(kind, prices):
+    X, y = drawn(1200, 7)
+    adopted = cf.adopt(kind(30, min_samples_leaf=5, random_state=0, n_jobs=1).fit(X, y), NAMES)
+    spared, test = adopted.with_costs(prices).with_fallbacks(X), drawn(800, 8)[0]
+    whole = adopted.predict(test)
+    off = [np.abs(spared.predict(test, unavailable=["a"], max_cost=cap) - whole).mean() for cap in CAPS]
+    assert np.diff(off).max() < 0.01
+    assert off[-1] < 0.8 * off[0]
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
@@ -132,6 +214,9 @@ def test_saved_and_pickled_models_answer_alike_and_hold_no_rows(predictor, tmp_p
 def test_what_cannot_stand_in_is_refused_and_few_rows_teach_nothing(predictor):
     assert evolve(predictor, spare=None, fallbacks=None).spare is None
     assert predictor.with_fallbacks(drawn(40, 0)[0]).spare is None
+    short = evolve(predictor.spare, set_losses=SetLosses.untried(AbsenceLosses.none(3)))
+    with pytest.raises(StageError, match="set_losses: expected sets of 4 features, got 3"):
+        evolve(predictor, spare=short)
     other = cf.StageTree(cf.WeakLearnerBank.columns(NAMES), (cf.Answer([0], [1.0], [0.0]),))
     with pytest.raises(StageError, match="spare: expected trees over the features of the model"):
         evolve(predictor, spare=other)

@@ -35,7 +35,8 @@ def walk_under_limits(
     """
     X, layout, bill = np.ascontiguousarray(X, np.float64), tree.layout, tree.bill(prices)
     walk, limit = tree.walk(prices, limited=True), bill.limit(limits.cap)
-    state = walk.begin(by_path, {}, limits.barred, limit=limit, ranks=tree.ranks(prices, limits))
+    ranks = tree.ranks(prices, limits)
+    state = walk.begin(by_path, {}, limits.barred, limit=limit, ranks=ranks, left_out=limits.left_out)
     if asked is None and not prices.has_rounds:
         walk.arrays(state)[2][: len(layout.used)] |= KNOWN
     begin = np.frombuffer(state, np.uint64)

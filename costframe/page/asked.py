@@ -61,7 +61,7 @@ def describe_model(fitted: FittedEstimator, costs: CostModel, title: str, *, who
         "numbers": patterns_typed(),
         **_describe_card(predictor, terms),
     }
-    data |= _describe_prices(terms)
+    data |= describe_prices(terms.prices)
     if isinstance(predictor, PlannedPredictor):
         whole = whole or _whole_of(predictor)
         data |= {"plan": describe_plan(predictor, terms, memory), "outputs": predictor.n_outputs, "whole": whole}
@@ -145,17 +145,17 @@ def _describe_card(predictor: Predictor, terms: Terms) -> dict[str, Any]:
     }
 
 
-def _describe_prices(terms: Terms) -> dict[str, Any]:
+def describe_prices(prices: PriceArrays) -> dict[str, Any]:
     """Return exact prices, whole numbers as texts, and the resources that each feature needs."""
-    exact, (first, needs) = terms.prices.exact(), terms.prices.direct_needs.listed()
+    exact, (first, needs) = prices.exact(), prices.direct_needs.listed()
     return {
         "prices": {
             "per_unit": str(exact.per_unit),
             "cost": [str(price) for price in exact.cost],
             "resource": [str(price) for price in exact.resource_cost],
             "needs": [needs[first[f] : first[f + 1]].tolist() for f in range(len(exact.cost))],
-            "names": list(terms.prices.resource_names),
-            "rounds": _describe_rounds(terms.prices) if terms.prices.has_rounds else None,
+            "names": list(prices.resource_names),
+            "rounds": _describe_rounds(prices) if prices.has_rounds else None,
         }
     }
 

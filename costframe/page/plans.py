@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from costframe.core.learners.bits import as_set
 from costframe.core.predictors.planned import PlannedPredictor
 from costframe.core.stages.layout import StageLayout, lay_out
 from costframe.core.stages.part_of_plan import PartOfPlan
-from costframe.core.stages.spares import Spare
 from costframe.core.stages.stages import Answer
 from costframe.core.terms.terms import Terms
 from costframe.page.memory import Memory
-from costframe.page.stages import describe_stage
+from costframe.page.stages import describe_losses, describe_stage
 
 
 def describe_plan(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict[str, Any]:
@@ -64,7 +62,7 @@ def describe_spare(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict
         "stage": describe_stage(spare.answer),
         "losses": spare.losses.tolist(),
         "part": _describe_part(plan.part(terms.prices)),
-        **_describe_losses(spare),
+        **describe_losses(spare.expected),
     }
 
 
@@ -73,16 +71,6 @@ def _describe_part(part: PartOfPlan) -> dict[str, Any]:
     ranks = part.ranks.ranks
     orders = [part.columns[np.argsort(row, kind="stable")].tolist() for row in ranks]
     return {"caps": part.ranks.caps.tolist(), "orders": orders}
-
-
-def _describe_losses(spare: Spare) -> dict[str, Any]:
-    expected = spare.expected
-    return {
-        "least": expected.least,
-        "sets": [str(as_set(np.flatnonzero(row).tolist())) for row in expected.sets],
-        "some": expected.some.tolist(),
-        "every": expected.every.tolist(),
-    }
 
 
 def has_plain_gains(plan: PlannedPredictor) -> bool:

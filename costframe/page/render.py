@@ -26,6 +26,7 @@ SCRIPTS = (
     "rounds.js",
     "predictions.js",
     "rows.js",
+    "choice.js",
     "spared.js",
     "rest.js",
     "plan.js",

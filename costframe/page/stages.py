@@ -13,11 +13,12 @@ from costframe.core.learners.tree_table import TREE
 from costframe.core.predictors.stage_tree import StageTree
 from costframe.core.prices.exact_prices import ExactPrices
 from costframe.core.prices.price_arrays import PriceArrays
+from costframe.core.stages.absence_losses import AbsenceLosses
 from costframe.core.stages.layout import StageLayout
+from costframe.core.stages.left_out import may_stand_in
 from costframe.core.stages.links import Blend
 from costframe.core.stages.stage_model import RowWalk
 from costframe.core.stages.stages import Answer, Route, Stage
-from costframe.core.stages.stand_ins import may_stand_in
 from costframe.page.memory import Memory, array_of
 
 _LARGEST = float(np.finfo(np.float64).max)  # JSON has no infinity
@@ -56,7 +57,18 @@ def describe_spare_trees(tree: StageTree, prices: PriceArrays, memory: Memory) -
         return None
     (own,) = tree.stages
     assert isinstance(own, Answer)  # noqa: S101 - else it has no spare trees
-    return _describe_plainly(spare, prices, memory) | {"divisor": own.divisor}
+    losses = describe_losses(spare.set_losses.absence)
+    return _describe_plainly(spare, prices, memory) | {"divisor": own.divisor, "losses": losses}
+
+
+def describe_losses(expected: AbsenceLosses) -> dict[str, Any]:
+    """Return expected losses by what is absent; sets are lists of features."""
+    return {
+        "least": expected.least,
+        "sets": [np.flatnonzero(row).tolist() for row in expected.sets],
+        "some": expected.some.tolist(),
+        "every": expected.every.tolist(),
+    }
 
 
 def _describe_plainly(tree: StageTree, prices: PriceArrays, memory: Memory) -> dict[str, Any]:

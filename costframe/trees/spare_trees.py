@@ -35,6 +35,7 @@ from costframe.trees.paid_by_row import LazyPrices
 from costframe.trees.patience import Patience
 from costframe.trees.prices import NoPrices, SplitPrices
 from costframe.trees.settings import TreeSettings
+from costframe.trees.spare_losses import fit_spare_losses
 
 _FEWEST_ROWS = 50
 _CELLS, _COPIES = 32_000, (3, 15)  # rows and copies of rows, about; fewest and most copies of a row
@@ -109,7 +110,8 @@ def _grow(tree: StageTree, kept: FallbackRows, loss: PointwiseLoss, taught: F8) 
     if settings.max_leaves != small.max_leaves:
         copies = _Copies.of(tree, kept, loss, taught, prices.needs, _MORE)
     made = copies.grow(settings, prices, _Falling.of(tree, kept, prices, copies.constant)).finish(names)
-    made = made.over(tree.feature_names, None)
+    losses = fit_spare_losses(made, copies.lost, kept.X[:, tree.layout.used], kept.weight, prices)
+    made = evolve(made, set_losses=losses).over(tree.feature_names, None)
     return evolve(made, bank=evolve(made.bank, categories=tree.bank.categories))
 
 
@@ -188,6 +190,12 @@ class _Copies:
             paid.tradeoff = falling.at(number / settings.n_estimators, paid.spent / rows.total_weight)
             run.add_round(grow)
         return run.ensemble
+
+    def lost(self, scores: F8) -> F8:
+        """Return the losses of the first rows, float64 (any,), with scores, (any, K)."""
+        some = slice(0, len(scores))
+        loss = self.loss if isinstance(self.loss, SquaredLoss) else evolve(self.loss, shares=self.loss.shares[some])
+        return loss.by_row(self.rows.y[some], scores)
 
     def _begin(
         self, settings: TreeSettings, held_out: B1 | None = None, paid: SplitPrices | None = None

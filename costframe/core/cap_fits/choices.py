@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import Protocol
 
 import numpy as np
 from attrs import evolve
@@ -38,7 +39,7 @@ _LARGEST = 1e100  # larger predictions, whose squares overflow, are left out
 _PROBABILITIES = ({"sigmoid"}, {"softmax"})
 _LESS = 1.0 - 1e-9
 
-_Lost = tuple[F8, F8]  # losses of rows, and their weights, zero of those left out: float64 (n,) each
+Lost = tuple[F8, F8]  # losses of rows, and their weights, zero of those left out: float64 (n,) each
 
 
 class Trial:
@@ -65,17 +66,17 @@ class Trial:
         other.tree = tree
         return other
 
-    def lost_by_sets(self, sets: B1) -> list[_Lost]:
+    def lost_by_sets(self, sets: B1) -> list[Lost]:
         """Return what rows lose that have only the features of each set, bool (m, U)."""
         return [self._lost_by_set(each) for each in sets]
 
-    def lost_by_cap(self, prices: PriceArrays, cap: float) -> _Lost:
+    def lost_by_cap(self, prices: PriceArrays, cap: float) -> Lost:
         """Return what some rows lose under a cap."""
         some = slice(0, max(FEWEST_ROWS, len(self._X) // SLOWER))
         walked = walk_under_limits(self.tree, prices, Limits(cap), self._X[some], by_path=True, n_jobs=1)
         return self._distances(walked.final, walked.exits)
 
-    def _lost_by_set(self, there: B1) -> _Lost:
+    def _lost_by_set(self, there: B1) -> Lost:
         if self._partial is not None:
             return self._distances(self._partial.without(~there), np.zeros(len(self._X), np.int64))
         absent = frozenset(self.tree.layout.used[~there].tolist())
@@ -83,7 +84,7 @@ class Trial:
         walked = walk_under_limits(self.tree, self._prices, limits, self._X, by_path=True, n_jobs=1)
         return self._distances(walked.final, walked.exits)
 
-    def _distances(self, scores: F8, exits: I8) -> _Lost:
+    def _distances(self, scores: F8, exits: I8) -> Lost:
         """Return how far scores of the first rows, float64 (m, K), moved by a line, are from whole answers."""
         some = slice(0, len(scores))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -106,7 +107,18 @@ def _move(scores: F8, final: F8, weight: F8) -> F8:
     return np.asarray(target + slope * (scores - mean))
 
 
-def fit_set_losses(trial: Trial, prices: PriceArrays) -> SetLosses:
+class SetTrial(Protocol):
+    """What answers of a tree lose without features."""
+
+    @property
+    def tree(self) -> StageModel:
+        """The tree."""
+
+    def lost_by_sets(self, sets: B1) -> list[Lost]:
+        """Return what rows lose that have only the features of each set, bool (m, U), of those that the tree uses."""
+
+
+def fit_set_losses(trial: SetTrial, prices: PriceArrays) -> SetLosses:
     """Measure what answers lose by sets of features: first sets drawn at random, then those that seem best for caps.
 
     Features that a price holds together are there together.
@@ -130,11 +142,11 @@ def fit_set_losses(trial: Trial, prices: PriceArrays) -> SetLosses:
     return evolve(found, losses=_prefer_fewer_tests(lost, price, tried @ count_tests(tree.bank, tree.layout)))
 
 
-def _means(lost: Sequence[_Lost]) -> F8:
+def _means(lost: Sequence[Lost]) -> F8:
     return np.array([exact_mean(losses, weight) if weight.any() else 0.0 for losses, weight in lost])
 
 
-def _prefer_fewer_tests(lost: Sequence[_Lost], price: F8, tests: I8) -> F8:
+def _prefer_fewer_tests(lost: Sequence[Lost], price: F8, tests: I8) -> F8:
     """Return the mean losses of sets; of nearly equal ones, a dearer set of fewer tests has the smaller loss.
 
     All tests of a model repeat some chance of its training. A set with more of them is nearer to the model for that
@@ -170,7 +182,7 @@ def fit_factors(trial: Trial, prices: PriceArrays, caps: F8) -> tuple[F8, F8]:
     return np.nan_to_num(caps / price), np.array(FACTORS)[chosen]
 
 
-def _surely_least(lost: Sequence[_Lost]) -> int:
+def _surely_least(lost: Sequence[Lost]) -> int:
     """Return the place of the losses, with weights, that are least in the mean; 0 if not surely less than the first."""
     first, own = lost[0]
     return int(np.argmax([0.0, *(_sure_gain(first - losses, own * (weight > 0)) for losses, weight in lost[1:])]))
@@ -185,7 +197,7 @@ def _sure_gain(gain: F8, weight: F8, errors: float = SURE) -> float:
     return mean if mean > errors * error else 0.0
 
 
-def _as_units(trial: Trial, wares: Wares) -> B1:
+def _as_units(trial: SetTrial, wares: Wares) -> B1:
     """Return the units whose losses are told apart, those that gain least together: bool (n, U)."""
     units, tree = wares.features, trial.tree
     if len(units) <= MOST_PAIRED:
@@ -206,7 +218,7 @@ def _draw_sets(n: int) -> B1:
     return np.vstack([np.ones((1, n), np.bool_), np.zeros((1, n), np.bool_), alone, ~alone, drawn])
 
 
-def _distances(tree: StageModel, whole: F8, part: F8, weight: F8) -> _Lost:
+def _distances(tree: StageModel, whole: F8, part: F8, weight: F8) -> Lost:
     """Return divergences of predictions from whole ones, or squared distances if they are no probabilities; weights."""
     ok = np.asarray((np.abs(np.hstack([whole, part])) < _LARGEST).all(axis=1))  # False for NaN
     whole, part, weight = (np.where(ok[:, None], each, 0.0) for each in (whole, part, weight[:, None]))

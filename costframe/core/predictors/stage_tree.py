@@ -60,6 +60,8 @@ class StageTree(StageModel, Predictor):
         Expected outputs of learners and stages that a row cannot finish within its limits, or rows from which to learn
         them at their first use; see `with_fallbacks`. Without them a learner given up adds nothing, and a row goes on
         by partial sums. A saved or pickled model holds no rows.
+    set_losses : SetLosses, optional
+        Of spare trees: their expected losses by the set of features, of those that they use, that a row has.
     spare : StageTree, optional
         Trees of one answer that answer rows whose own way needs an unavailable feature; see `with_fallbacks`.
     classes : (M,), optional
@@ -177,13 +179,15 @@ class StageTree(StageModel, Predictor):
     @property
     def content(self) -> tuple[Any, ...]:
         """What decides its rows; see `Digested.content`."""
-        return self.bank, self.stages, self.fallbacks, self.classes, self.spare and self.spare.digest
+        own = self.bank, self.stages, self.fallbacks, self.classes, self.spare and self.spare.digest
+        return own if self._set_losses is None else (*own, self._set_losses)
 
     def _row_costs(self, X: F8, costs: CostModel) -> F8:
         return self.cost(X, costs, made=True).per_row
 
     def __reduce__(self) -> tuple[Any, ...]:
-        make = partial(type(self), fallbacks=self.fallbacks, classes=self.classes, spare=self.spare)
+        known: dict[str, Any] = {"fallbacks": self.fallbacks, "set_losses": self._set_losses, "spare": self.spare}
+        make = partial(type(self), classes=self.classes, **known)
         return make, (self.bank, self.stages, self.costs)
 
     def exits(self, X: Any, *, n_jobs: int | None = None) -> I8:

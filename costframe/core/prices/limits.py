@@ -40,10 +40,11 @@ def names_of(names: Iterable[str], what: str = "unavailable", expected: str = ""
 
 @frozen
 class Limits:
-    """A hard cap, and columns that a row cannot have."""
+    """A hard cap, and columns that a row cannot have, or does without as its cap pays for others."""
 
     cap: float = math.inf  # on the row's cost, in the cost model's unit; infinite without one
     barred: frozenset[int] = frozenset()  # columns
+    left_out: frozenset[int] = frozenset()  # other columns, in place of a cap; see `left_out`
 
     @classmethod
     def of(

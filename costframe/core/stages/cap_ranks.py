@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import NamedTuple
 
@@ -36,13 +37,16 @@ class Wares:
     resource_cost: F8  # (R,)
 
     @classmethod
-    def of(cls, used: I8, prices: PriceArrays) -> Wares:
-        """Part the features used, columns (U,), by their prices; those without a price are units of their own."""
+    def of(cls, used: I8, prices: PriceArrays, paid: Collection[int] = ()) -> Wares:
+        """Part the features used, columns (U,), by their prices; those without a price are units of their own.
+
+        Resources `paid` cost nothing.
+        """
         packed = prices.direct_needs.restrict(used)
         priced = prices.resource_cost > 0
         needs = np.zeros((len(used), len(priced)), np.bool_)
         for u in range(len(used)):
-            needs[u, list(packed.unpaid(u))] = True
+            needs[u, list(packed.unpaid(u, paid))] = True
         needs &= priced
         cost = prices.cost[used]
         shared = np.flatnonzero((cost == 0) & needs.any(axis=1))

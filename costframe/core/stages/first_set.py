@@ -17,10 +17,10 @@ from costframe.core.prices.limits import Limits
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import CappedRows
 from costframe.core.stages.layout import StageLayout, lay_out
+from costframe.core.stages.left_out import may_stand_in
 from costframe.core.stages.run_stages import LeftOutputs, StageRunner, marks_for
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer
-from costframe.core.stages.stand_ins import may_stand_in
 
 FEWEST = 200_000  # rows times trees from which cutting the trees is worth it
 _KEPT = 8  # cut layouts of a model

@@ -1,4 +1,4 @@
-"""Steps of one row through a stage tree, and then through the spare trees, if its way needs what is unavailable."""
+"""Steps of one row through a stage tree, and then through the spare trees, if its way needs what it does without."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from costframe.core.arrays import F8
-from costframe.core.prices.limits import REASONS, UNAVAILABLE, Limits
+from costframe.core.prices.limits import LIMITS, Limits
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.layout import KNOWN
 from costframe.core.stages.stand_ins import StandIn
@@ -38,7 +38,7 @@ class SparedStepper:
     @classmethod
     def _gone_on(cls, own: StageStepper, row: SparedStepper) -> SparedStepper:
         """Return a row that has come so far on its own way; at the spare trees, if that ended for want of a feature."""
-        if own.needs or own.reason != REASONS[UNAVAILABLE]:
+        if own.needs or own.reason not in LIMITS:
             return evolve(row, own=own)
         numbers, _, marks = own.walk.arrays(own.state)
         used, had = own.walk.used, np.flatnonzero(marks[: len(own.walk.used)] & KNOWN)

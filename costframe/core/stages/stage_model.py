@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from struct import unpack
 from weakref import WeakKeyDictionary
 
@@ -30,6 +30,7 @@ from costframe.core.stages.capped_layout import Bill, CappedLayout, lay_out_bill
 from costframe.core.stages.ends import Ends, OwnClasses
 from costframe.core.stages.fallbacks import FallbackRows, Fallbacks
 from costframe.core.stages.layout import BARRED, BOUGHT, CALLED, HELD, KNOWN, N_ACCOUNT, PAID, StageLayout, lay_out
+from costframe.core.stages.left_out import left_out, may_stand_in
 from costframe.core.stages.links import apply_link
 from costframe.core.stages.run_stages import check_acquisition, marks_for
 from costframe.core.stages.set_losses import SetLosses
@@ -37,6 +38,7 @@ from costframe.core.stages.split_losses import losses_by_splits
 from costframe.core.stages.stages import Answer, Route, Stage
 
 MOST_ASKED = 1024  # sets of features needed that are kept
+_MOST_LIMITS = 256  # limits that are kept
 
 
 class RowWalk:
@@ -96,10 +98,12 @@ class RowWalk:
         paid: tuple[Collection[int], Collection[int]] = ((), ()),
         limit: NDArray[np.uint64] | None = None,
         ranks: U8 | None = None,
+        left_out: Collection[int] = (),
     ) -> bytearray:
         """Return the state of a row that has not begun; columns and resources `paid` cost nothing.
 
-        `ranks`, (U,), are those of features, under a cap; see `rank_features`.
+        `ranks`, (U,), are those of features, under a cap; see `rank_features`. Columns `left_out` have none, so that
+        they are held back for good.
         """
         layout, used, n_used = self.layout, self.layout.used, len(self.used)
         state = bytearray(self.size)
@@ -107,7 +111,7 @@ class RowWalk:
         is_tree = layout.kind == TREE
         places[layout.slots[1][is_tree]] = layout.place[is_tree]
         places[self.n_learners + n_used + 1] = by_path
-        for columns, mark in ((known_values, KNOWN), (paid[0], BOUGHT), (barred, BARRED)):
+        for columns, mark in ((known_values, KNOWN), (paid[0], BOUGHT), (barred, BARRED), (left_out, HELD)):
             if columns:
                 marks[:n_used] |= mark * np.isin(used, list(columns))
         for u in np.flatnonzero(marks[:n_used] & KNOWN).tolist():
@@ -162,6 +166,7 @@ class StageModel(ABC):
     stages: tuple[Stage, ...] = field(converter=_as_stages)
     costs: CostModel | None = None
     _fallbacks: Fallbacks | FallbackRows | None = field(default=None, kw_only=True, alias="fallbacks")
+    _set_losses: SetLosses | None = field(default=None, kw_only=True, alias="set_losses")
 
     @property
     @abstractmethod
@@ -277,11 +282,12 @@ class StageModel(ABC):
     @cached_property
     def set_losses(self) -> SetLosses:
         """Expected losses by the set of features, of the U features that it uses, that a row has."""
-        if self.fallbacks is None:
+        found = self._set_losses if self.fallbacks is None else self.fallbacks.set_losses
+        if found is None:
             return losses_by_splits(self.bank, self.layout)
-        found, n_used = self.fallbacks.set_losses, len(self.layout.used)
+        n_used = len(self.layout.used)
         if found.sets.shape[1] != n_used:
-            raise StageError(f"fallbacks: set_losses: expected sets of {n_used} features, got {found.sets.shape[1]}")
+            raise StageError(f"set_losses: expected sets of {n_used} features, got {found.sets.shape[1]}")
         return found
 
     @cached_property
@@ -312,19 +318,31 @@ class StageModel(ABC):
         """Return limits without a cap that pays for all that a row may still buy; None if rows stay within them.
 
         Rows never pay for what they cannot have, nor again for columns and resources `paid` before. Where all else is
-        within the cap, they go on as without one: nothing stands in for rows that a cap makes choose.
+        within the cap, they go on as without one. Where it is not, and spare trees stand in for what is unavailable,
+        rows do without some of it too, and the cap pays for the rest; see `left_out`.
         """
-        if limits is None:
-            return None
+        return None if limits is None else self._bindings(limits, prices, frozenset(paid[0]), frozenset(paid[1]))
+
+    @cached_property
+    def _bindings(self) -> Callable[[Limits, PriceArrays, frozenset[int], frozenset[int]], Limits | None]:
+        """Return what `binding` does; kept for many rows."""
+        return lru_cache(_MOST_LIMITS)(self._find_binding)
+
+    def _find_binding(
+        self, limits: Limits, prices: PriceArrays, had: frozenset[int], paid: frozenset[int]
+    ) -> Limits | None:
         used, bill = self.layout.used.tolist(), self.bill(prices)
         barred, most = limits.barred.intersection(used), bill.total
-        if np.isfinite(limits.cap) and (barred or paid[0] or paid[1]):
-            left = [f for f in used if f not in barred and f not in paid[0]]
+        if np.isfinite(limits.cap) and (barred or had or paid):
+            left = [f for f in used if f not in barred and f not in had]
             most -= price_exactly(bill.exact, prices.direct_needs, used)
-            most += price_exactly(bill.exact, prices.direct_needs, left, paid[1])
-        if most > bill.exact.limit(limits.cap):
+            most += price_exactly(bill.exact, prices.direct_needs, left, paid)
+        if most <= bill.exact.limit(limits.cap):
+            return Limits(barred=limits.barred) if barred else None
+        if not barred or not may_stand_in(prices) or (spare := self.spare) is None:
             return limits
-        return Limits(barred=limits.barred) if barred else None
+        others = left_out(self.layout.used, spare.layout.used, spare.set_losses, prices, limits, (had, paid))
+        return Limits(barred=limits.barred, left_out=others)
 
     @cached_property
     def only_answer(self) -> Answer | None:

@@ -19,6 +19,7 @@ from costframe.core.machine import over_chunks
 from costframe.core.prices.limits import Limits
 from costframe.core.prices.price_arrays import PriceArrays
 from costframe.core.stages.capped_layout import CappedRows
+from costframe.core.stages.left_out import may_stand_in
 from costframe.core.stages.run_stages import StageRunner, marks_for
 from costframe.core.stages.stage_model import StageModel
 from costframe.core.stages.stages import Answer
@@ -29,13 +30,13 @@ class StandIn(NamedTuple):
 
     tree: Any  # the StageModel that it stands in for
     spare: Any  # the spare trees, a StageModel of one answer
-    barred: tuple[int, ...]
+    barred: tuple[int, ...]  # unavailable, or left out for a cap
 
     @classmethod
     def of(cls, tree: StageModel, prices: PriceArrays, limits: Limits | None) -> StandIn | None:
         """Return what stands in within limits, or None.
 
-        Nothing does where nothing barred is used; where the tree has no spare trees; under a cap, which may bind (see
+        Nothing does where nothing barred is used; where the tree has no spare trees; under a cap that may bind (see
         `StageModel.binding`), as a row would have to know before what it pays for both; and where evaluation or a
         further round has a price.
         """
@@ -44,7 +45,7 @@ class StandIn(NamedTuple):
         barred = limits.barred.intersection(tree.layout.used.tolist())
         if not barred or tree.spare is None:
             return None
-        return cls(tree, tree.spare, tuple(sorted(barred)))
+        return cls(tree, tree.spare, tuple(sorted(barred | limits.left_out)))
 
     def own_scores(self, scores: F8) -> F8:
         """Return scores of the spare trees, float64 (rows, K), as scores of the tree's answer."""
@@ -80,11 +81,6 @@ class StandIn(NamedTuple):
         return np.packbits(bought, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def may_stand_in(prices: PriceArrays) -> bool:
-    """Return whether spare trees answer at some prices: none where evaluation or a further round has a price."""
-    return not (prices.learner or prices.spends or prices.has_rounds)
-
-
 def check_spare(tree: StageModel, spare: StageModel) -> None:
     """Refuse spare trees that do not fit a tree: with other columns, features that it does not use, or other scores."""
     if len(tree.stages) > 1 or len(spare.stages) > 1 or spare.spare is not None:
@@ -98,3 +94,4 @@ def check_spare(tree: StageModel, spare: StageModel) -> None:
     assert isinstance(other, Answer)  # noqa: S101 - the same
     if len(own.intercept) != len(other.intercept) or own.divisor is None or other.is_alone:
         raise StageError(f"spare: expected {len(own.intercept)} scores, whose predictions follow from the link")
+    spare.set_losses.check()

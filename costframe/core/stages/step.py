@@ -47,9 +47,9 @@ class StageStepper:
         now = walk.begun.get(key) if is_plain else None
         if now is None:
             limit = None if limits is None else tree.bill(prices).limit(limits.cap)
-            barred = () if limits is None else limits.barred
+            barred, left_out = ((), ()) if limits is None else (limits.barred, limits.left_out)
             ranks = None if limits is None else tree.ranks(prices, limits)
-            now = walk.go_on(bytes(walk.begin(by_path, known_values, barred, paid, limit, ranks)))
+            now = walk.go_on(bytes(walk.begin(by_path, known_values, barred, paid, limit, ranks, left_out)))
             if is_plain and not tree.layout.n_opaque:
                 if len(walk.begun) == MOST_BEGUN:
                     walk.begun.clear()

@@ -45,6 +45,7 @@ def store_tree(tree: StageTree, arrays: Arrays) -> dict[str, Any]:
     spare, held = None, dict[str, Any]()
     if tree.spare is not None:
         spare = store_tree(evolve(tree.spare, fallbacks=None, costs=None), held)
+        store_set_losses(tree.spare.set_losses, held, "set_losses")
         arrays |= {f"spare.{name}": array for name, array in held.items()}
     return described | {"costs": store_prices(tree.costs), "fallbacks": tree.fallbacks is not None, "spare": spare}
 
@@ -69,6 +70,7 @@ def _build_spare(described: object, arrays: StoredArrays) -> StageTree:
     """Make spare trees from their description and their arrays, all of which they take."""
     fields_of(described, "spare", "kind", *TREE_FIELDS)
     spare = build_tree(described, arrays, {})  # type: ignore[arg-type] # it has fields
+    spare = evolve(spare, set_losses=build_set_losses(arrays, "set_losses"))
     arrays.close()
     return spare
 

@@ -12,7 +12,7 @@ class RestsOfPlan {
     this.sets = plan.stops.map(({ set }) => BigInt(set));
     this.every = this.sets.reduce((all, set) => all | set, 0n);
     this.whole = new RestOfPlan(engine, plan, this.sets.map((features, own) => ({ own, features, loss: 0, standsIn: false })), 0n);
-    if (plan.spare) this.absent = plan.spare.sets.map(BigInt);
+    if (plan.spare) this.absent = plan.spare.sets.map(asSet);
   }
 
   // The rest without columns, one bit each.

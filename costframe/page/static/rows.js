@@ -3,7 +3,7 @@
 // for, and `end` is its answer when it needs none.
 
 const REASONS = ["complete", "max_cost", "unavailable", "certain"];
-const CUT = 1, UNAVAILABLE = 2; // places of them
+const COMPLETE = 0, CUT = 1, UNAVAILABLE = 2; // places of them
 
 // The engine with a model in its memory.
 class Engine {
@@ -71,28 +71,26 @@ class StageRows {
     this.supplied = engine.take(8 * tree.plain.used.length);
   }
 
-  begin({ known, barred, resources, cap }) {
+  // Columns `leftOut` are held back for good.
+  begin({ known, barred, resources, cap, leftOut = new Set() }) {
     const { engine, tree, state } = this;
-    const within = cap === Infinity ? null : this.unitsWithin(cap);
-    this.barred = tree.plain.used.filter((f) => barred.has(f));
-    this.mayBind = within !== null && within < this.mostFor({ known, barred, resources });
-    const most = this.mayBind ? within : null;
-    const limits = this.barred.length > 0 || this.mayBind;
+    const most = this.mayBind({ known, barred, resources, cap }) ? this.unitsWithin(cap) : null;
+    const limits = most !== null || tree.plain.used.some((f) => barred.has(f));
     const walk = (this.walk = limits ? tree.limited : tree.plain);
     this.step = limits ? engine.calls.step_capped_row : engine.calls.step_row;
     const bytes = new Uint8Array(engine.calls.memory.buffer);
     bytes.copyWithin(state, engine.base + walk.begin, engine.base + walk.begin + walk.size);
-    const ranks = limits && most !== null ? this.ranksWithin(cap) : null;
+    const ranks = most === null ? null : this.ranksWithin(cap);
     const placeOfRanks = state + walk.marks + walk.used.length + tree.waits.learners;
     walk.used.forEach((f, u) => {
       if (known.has(f)) engine.setDouble(state + 8 * u, known.get(f));
-      bytes[state + walk.marks + u] = known.has(f) ? 1 | 4 : barred.has(f) ? 8 : 0; // known and paid for; unavailable
+      bytes[state + walk.marks + u] = known.has(f) ? 1 | 4 : barred.has(f) ? 8 : leftOut.has(f) ? 16 : 0; // known and paid for; unavailable
       if (ranks === null) return;
       bytes[placeOfRanks + u] = ranks[u];
       if (ranks[u] > 0 && !known.has(f)) bytes[state + walk.marks + u] |= 16; // held back
     });
     if (limits) for (const r of resources) bytes[state + walk.end - this.tree.resources + r] = 1;
-    if (limits && most !== null) this.limit(most);
+    if (most !== null) this.limit(most);
     this.goOn(0);
   }
 
@@ -102,6 +100,9 @@ class StageRows {
     const left = Math.max(cap - computing, 0.5 * cap);
     return of[Math.max(0, caps.findLastIndex((least) => least <= left))];
   }
+
+  // Whether a cap may not pay for all that a row can still buy.
+  mayBind({ cap, ...row }) { return cap !== Infinity && this.unitsWithin(cap) < this.mostFor(row); }
 
   // The largest sum within a cap, in units of the bill.
   unitsWithin(cap) {
