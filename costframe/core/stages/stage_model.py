@@ -62,6 +62,7 @@ class RowWalk:
         limited: bool = False,
     ) -> None:
         self.layout, self.used, self.structs = layout, layout.used.tolist(), (layout.packed, *structs)
+        self._place = {f: u for u, f in enumerate(self.used)}
         # prices of what is evaluated; None if that costs nothing
         self.exact = exact if exact.learner or exact.split or exact.reuse else None
         n_used, self.n_learners = len(self.used), layout.slots[0]
@@ -105,17 +106,19 @@ class RowWalk:
         `ranks`, (U,), are those of features, under a cap; see `rank_features`. Columns `left_out` have none, so that
         they are held back for good.
         """
-        layout, used, n_used = self.layout, self.layout.used, len(self.used)
-        state = bytearray(self.size)
+        layout, n_used, state = self.layout, len(self.used), bytearray(self.size)
         numbers, places, marks = self.arrays(state)
         is_tree = layout.kind == TREE
         places[layout.slots[1][is_tree]] = layout.place[is_tree]
         places[self.n_learners + n_used + 1] = by_path
+        first = self.size - 8 * -(-self._counts[2] // 8)  # of the marks
         for columns, mark in ((known_values, KNOWN), (paid[0], BOUGHT), (barred, BARRED), (left_out, HELD)):
-            if columns:
-                marks[:n_used] |= mark * np.isin(used, list(columns))
-        for u in np.flatnonzero(marks[:n_used] & KNOWN).tolist():
-            numbers[u] = known_values[self.used[u]]
+            for f in columns:
+                if (u := self._place.get(f)) is not None:
+                    state[first + u] |= mark
+        for f, value in known_values.items():
+            if (u := self._place.get(f)) is not None:
+                numbers[u] = value
         for r in paid[1] if self._n_resources else ():
             marks[r - self._n_resources] = PAID
         if ranks is not None:
