@@ -1,11 +1,14 @@
 """Needs ../shared: what an outage costs in score, beside boosters that are trained on just the columns that are left.
 
-    python benchmarks/unavailable.py [heart thyroid ...] [--algorithms planner cegb lightgbm] [--draws 8]
+    python benchmarks/unavailable.py [heart thyroid ...] [--algorithms planner cegb lightgbm] [--draws 8] [--caps 8]
 
 A model trained once answers test rows while a random 20 to 70 % of the columns are unavailable ("subset"), while each
 resource, or each column of the tables without any, is down ("source"), and where a random part of the columns is known
 at the start and nothing else can be had ("known"). The other side is LightGBM, trained anew on just these columns. The
 score is the area under the ROC curve, of several classes the mean of each against the rest; prices are ignored.
+
+With `--caps`, the scores of rows under so many caps instead, in the mean over sources that are down: from the price of
+the cheapest feature that is left to that of all, at equal ratios.
 """
 
 from __future__ import annotations
@@ -132,6 +135,32 @@ def measure(name: str, algorithm: str, draws: int) -> dict[str, np.ndarray]:
     return {kind: np.array(each) for kind, each in found.items()}
 
 
+def measure_caps(name: str, algorithm: str, count: int) -> np.ndarray:
+    """Return the scores of rows under caps, with each source down, (sources, caps)."""
+    data = load(name, 0)
+    data = data if len(data.X) < 3 * MOST_ROWS else fewer_rows(data, MOST_ROWS)
+    predictor, test, scores = fit(data, algorithm), data.part("test"), []
+    X, y, names = test.X[:MOST_TEST], test.y[:MOST_TEST], np.array(data.feature_names)
+    for down in draw_sources(data):
+        left = [each for each in names[left_by(data, down)].tolist() if each in predictor.used_features]
+        least, most = min(data.costs.full_cost([each]) for each in left), data.costs.full_cost(left)
+        caps = np.round(np.geomspace(least, most, count), 2).tolist()
+        asked = ASKED.get(algorithm, {})
+        scores.append([score(y, predictor.predict(X, unavailable=down, max_cost=cap, **asked)) for cap in caps])
+    return np.array(scores)
+
+
+def print_caps(tables: list[str], algorithms: list[str], count: int) -> None:
+    """Print, by table and algorithm, the mean scores under caps."""
+    lines = []
+    for name in tables:
+        for algorithm in algorithms:
+            scores = measure_caps(name, algorithm, count).mean(axis=0)
+            lines.append([name, algorithm, *(f"{each:.3f}" for each in scores)])
+            print(*lines[-1], sep=" | ", flush=True)
+    print("\n" + markdown(["table", "model", *(f"cap {number + 1}" for number in range(count))], lines))
+
+
 def main() -> None:
     """Print, by table and algorithm, the mean and the worst difference from the boosters on the rest."""
     asked = options(
@@ -140,8 +169,12 @@ def main() -> None:
         free=FREE,
         algorithms={"nargs": "+", "default": list(FREELY)},
         draws={"type": int, "default": 8},
+        caps={"type": int, "default": 0},
     )
     warnings.simplefilter("ignore")
+    if asked.caps:
+        print_caps(asked.tables, asked.algorithms, asked.caps)
+        return
     lines = []
     for name in asked.tables:
         for algorithm in asked.algorithms:
