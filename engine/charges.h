@@ -1,100 +1,12 @@
-// Sums of prices: of the features that rows acquire, and of sets of rows as bits in words of 64.
+// Sums of prices: of the features that rows acquire in a tree, and of sets of rows as bits in words of 64.
 #pragma once
 
 #include <bit>
 
-#include "needs.h"
 #include "nodes.h"
+#include "row_prices.h"
 
 namespace costframe {
-
-// Prices of the U columns that a model reads, and of the resources that these need.
-struct RowPrices {
-    const i64* columns;
-    i64 n;
-    const double* cost;
-    const Needs& needs;
-    const double* resource_cost;
-};
-
-constexpr i64 rows_at_once = 256;  // whose words and totals the nearest cache holds
-
-// Note and price the features of a block's rows that have a bit in one word each. Each loop without branches works on
-// several rows, or features, at once; none changes the order of a sum.
-inline void price_word(Vector<const u64> word, const i64* columns, const double* cost, i64 n_features,
-                       const double* weight, Matrix<bool> acquired, double* totals, double* features) {
-    const i64 n_rows = word.size();
-    const bool side_by_side = columns[n_features - 1] - columns[0] == n_features - 1;
-    for (i64 u = 0; u < n_features; ++u) {
-        const u64 bit = u64{1} << u;
-        for (i64 i = 0; i < n_rows; ++i) totals[i] += (word[i] & bit) != 0 ? cost[u] : 0.0;
-    }
-    for (i64 i = 0; i < n_rows; ++i) {
-        const u64 own = word[i];
-        bool* flags = acquired.data + i * acquired.columns;
-        for (i64 u = 0; u < n_features; ++u) features[u] += (own >> u & 1) != 0 ? weight[i] : 0.0;
-        if (side_by_side) {
-            for (i64 u = 0; u < n_features; ++u) flags[columns[0] + u] = own >> u & 1;
-        } else {
-            for (i64 u = 0; u < n_features; ++u) flags[columns[u]] = own >> u & 1;
-        }
-    }
-}
-
-// Add the cost of each row's features, bits in `masks` for the columns, and of their resources to `per_row`. Note these
-// in `acquired`, which is false before. Add the weights of the rows that bought each feature and resource to `features`
-// and `resources`. Sums are in the order of the features, then in that of the resources.
-inline void price_rows(Matrix<const u64> masks, const RowPrices& prices, const double* weight, Matrix<bool> acquired,
-                       double* per_row, double* features, double* resources) {
-    std::vector<u8> paid(prices.needs.resources());
-    std::vector<i64> found(prices.needs.resources());
-    u64 word[rows_at_once];
-    double totals[rows_at_once];
-    for (i64 start = 0; start < masks.rows; start += rows_at_once) {
-        const i64 count = std::min(rows_at_once, masks.rows - start);
-        std::fill(totals, totals + count, 0.0);
-        for (i64 w = 0; w < masks.columns; ++w) {
-            u64 any = 0;
-            for (i64 i = 0; i < count; ++i) any |= word[i] = masks(start + i, w);
-            if (any == 0) continue;
-            price_word({word, static_cast<std::size_t>(count)}, prices.columns + 64 * w, prices.cost + 64 * w,
-                       std::min<i64>(64, prices.n - 64 * w), weight + start,
-                       {acquired.data + start * acquired.columns, count, acquired.columns}, totals, features + 64 * w);
-        }
-        for (i64 i = 0; !prices.needs.need.empty() && i < count; ++i) {
-            i64 n_found = 0;
-            for (i64 w = 0; w < masks.columns; ++w) {
-                for (u64 rest = masks(start + i, w); rest != 0; rest &= rest - 1) {
-                    n_found = prices.needs.change(64 * w + std::countr_zero(rest), paid.data(), 0, 1, found.data(), n_found);
-                }
-            }
-            ascend(found.data(), n_found, paid.data(), 1);
-            for (i64 at = 0; at < n_found; ++at) {
-                totals[i] += prices.resource_cost[found[at]];
-                resources[found[at]] += weight[start + i];
-                paid[found[at]] = 0;
-            }
-        }
-        for (i64 i = 0; i < count; ++i) per_row[start + i] += totals[i];
-    }
-}
-
-// The price of a row's features and of their resources; `paid` (zeros) and `found` are room for these.
-inline double price_row(Vector<const u64> mask, const RowPrices& prices, u8* paid, i64* found) {
-    double total = 0.0;
-    i64 count = 0;
-    for (i64 u = 0; u < prices.n; ++u) {
-        if ((mask[u >> 6] >> (u & 63) & 1) == 0) continue;
-        total += prices.cost[u];
-        count = prices.needs.change(u, paid, 0, 1, found, count);
-    }
-    ascend(found, count, paid, 1);
-    for (i64 at = 0; at < count; ++at) {
-        total += prices.resource_cost[found[at]];
-        paid[found[at]] = 0;
-    }
-    return total;
-}
 
 // One tree of a `TreeTable`.
 struct Tree {

@@ -130,15 +130,6 @@ EXPORT i64 mark_needed(const bool* acquired, i64 n, i64 d, const Needs* needs, u
     return with_memory([&] { costframe::mark_needed({acquired, n, d}, *needs, {needed, n, needs->resources()}); });
 }
 
-EXPORT i64 price_rows(const u64* masks, i64 n, i64 W, const i64* columns, i64 U, const double* cost,
-                      const Needs* needs, const double* resource_cost, const double* weight, bool* acquired, i64 d,
-                      double* per_row, double* features, double* resources) {
-    return with_memory([&] {
-        costframe::price_rows({masks, n, W}, {columns, U, cost, *needs, resource_cost}, weight, {acquired, n, d},
-                              per_row, features, resources);
-    });
-}
-
 EXPORT i64 pay_tree(const double* X, i64 n, i64 d, const Tree* tree, const double* split, double learner, double reuse,
                     const double* cost, const Needs* needs, const double* resource_cost, u64* masks, i64 W,
                     double* computed, double* bought, i64* leaves) {

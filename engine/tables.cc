@@ -7,6 +7,7 @@
 #include "plan.h"
 #include "row_digests.h"
 #include "row_hashes.h"
+#include "row_prices.h"
 #include "scores.h"
 #include "step.h"
 #include "sums.h"
@@ -134,5 +135,14 @@ EXPORT i64 carry_rows(const Plan* plan, const PaidSets* sets, const double* supp
     return with_memory([&]() -> i64 {
         const PlanRows rows{*plan, *sets, {X, n, d}, {places, n, p}, {opaque, o, k}, {next, N, m}};
         return rows.carry(span(supplied, v), called);
+    });
+}
+
+EXPORT i64 price_rows(const u64* masks, i64 n, i64 W, const i64* columns, i64 U, const double* cost,
+                      const Needs* needs, const double* resource_cost, const double* weight, bool* acquired, i64 d,
+                      double* per_row, double* features, double* resources) {
+    return with_memory([&] {
+        costframe::price_rows({masks, n, W}, {columns, U, cost, *needs, resource_cost}, weight, {acquired, n, d},
+                              per_row, features, resources);
     });
 }

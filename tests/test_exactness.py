@@ -128,16 +128,20 @@ def test_a_weight_of_two_is_a_row_given_twice(case, weights, routing):
     assert weighted.by_stage == pytest.approx(repeated.by_stage)
 
 
-@pytest.mark.parametrize("n_features", [0, 3, 64, 65, 130])
+@pytest.mark.parametrize("n_features", [0, 3, 8, 50, 64, 65, 130])
 @pytest.mark.parametrize("step", [1, 2])
-def test_prices_of_rows_are_summed_in_order(n_features, step):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_prices_of_rows_are_summed_in_order(n_features, step, weighted):
     rng = np.random.default_rng(n_features)
-    n, resources, columns = 100, 5, np.arange(n_features) * step
+    n, resources, columns = 300, 5, np.arange(n_features) * step
     bought = rng.random((n, n_features)) < rng.random((n, 1))
+    bought[:, :1] = True  # by more rows than a byte can count
     padded = np.zeros((n, 64 * max(1, -(-n_features // 64))), np.uint8)
     padded[:, :n_features] = bought
     masks = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-    cost, resource_cost, weight = rng.random(n_features), rng.random(resources), rng.random(n)
+    cost, resource_cost, weight = rng.random(n_features), rng.random(resources), np.ones(n)
+    if weighted:
+        weight = rng.random(n)
     lists = [rng.permutation(resources)[: rng.integers(3)].tolist() for _ in range(n_features)]
     acquired, per_row = np.zeros((n, step * n_features), np.bool_), np.zeros(n)
     by_feature, by_resource = np.zeros(n_features), np.zeros(resources)

@@ -2,7 +2,7 @@
 
 from costframe.engine.library import bind, struct
 
-# Prices of rows: engine/needs.h, engine/charges.h
+# Prices of rows: engine/needs.h, engine/row_prices.h, engine/charges.h
 Needs = struct("Needs(first: i8[U+1], need: i8[needs], further_first: i8[R+1], further: i8[further])")
 Tree = struct(
     "Tree(feature: i4[N], threshold: f8[N], missing_left: b1[N], left: i4[N], right: i4[N], category_first: i8[N+1], "
