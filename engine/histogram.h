@@ -23,6 +23,7 @@ using Places __attribute__((vector_size(16))) = u16;
 struct LaidOut {
     static constexpr i64 most_rows = 512, most_columns = 64;
     static constexpr i64 ahead = 16;              // rows between the prefetch and the copy of a row
+    static constexpr i64 burst = 64;              // rows that are added before some are fetched
     static constexpr i64 stride = most_rows + 8;  // a power of two would crowd the groups into few sets of the cache
 
     std::array<u16, most_columns * stride> places;
@@ -95,20 +96,40 @@ inline i64 used_bins(Vector<const i64> n_bins, i64 group, i64 lanes) {
     return most;
 }
 
+// Fetch what `lay_out` will read of some rows into the second-level cache, while others are added.
+template <i64 n_words>
+void fetch_rows(Matrix<const u8> bins, const i64* words, Vector<const i32> rows, Vector<const i64> columns) {
+    for (i32 row : rows) {
+        __builtin_prefetch(&bins(row, columns.front()), 0, 2);
+        __builtin_prefetch(&bins(row, columns.back()), 0, 2);
+        __builtin_prefetch(&words[n_words * row], 0, 2);
+        asm volatile("");  // or a compiler drops a loop without effects
+    }
+}
+
 // Add some rows to the sums of at most `most_columns` columns, of which the first is in `group`.
 template <i64 n_words>
 void add_rows(Matrix<const u8> bins, const i64* words, Vector<const i32> rows, Vector<const i64> columns, i64 group,
               Histogram histogram, LaidOut& laid) {
     constexpr i64 lanes = line_words / n_words;
-    const i64 n_rows = rows.size(), n_columns = columns.size();
+    const i64 n_rows = rows.size(), n_columns = columns.size(), n_groups = (n_columns + lanes - 1) / lanes;
+    const bool scattered = n_rows > 0 && rows[n_rows - 1] - rows[0] >= n_rows;  // else a processor foresees them
     for (i64 begin = 0; begin < n_rows; begin += LaidOut::most_rows) {
         const i64 size = std::min(LaidOut::most_rows, n_rows - begin);
         lay_out<n_words>(bins, words, rows.subspan(begin, size), columns, histogram.bins - 1, laid);
+        const auto next = rows.subspan(begin + size, scattered ? std::min(LaidOut::most_rows, n_rows - begin - size) : 0);
+        i64 fetched = 0, bursts = n_groups * ((size + LaidOut::burst - 1) / LaidOut::burst);  // to come
         for (i64 at = 0; at < n_columns; at += lanes) {
             const u16* places = &laid.places[at / 8 * 8 * LaidOut::stride + at % 8];
             const i64 count = std::min(lanes, n_columns - at);
             const auto add = count == lanes ? add_words<n_words, lanes> : add_words<n_words, 0>;
-            add(places, laid.words.data(), size, count, histogram.group(group + at / lanes).data());
+            i64* sums = histogram.group(group + at / lanes).data();
+            for (i64 row = 0; row < size; row += LaidOut::burst, --bursts) {
+                add(places + 8 * row, &laid.words[n_words * row], std::min(LaidOut::burst, size - row), count, sums);
+                const auto some = next.subspan(fetched, (std::ssize(next) - fetched) / bursts);
+                fetch_rows<n_words>(bins, words, some, columns);
+                fetched += std::ssize(some);
+            }
         }
     }
 }
