@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from costframe import engine
@@ -41,7 +41,7 @@ FoldFit = tuple[RowsToGrow, FoldRows, F8, F8]  # with scores and gains so far
 _HESSIAN = 1e-3  # least of a leaf
 _LARGEST = 4.0  # log odds of a leaf, before the step: for a rare class, a Newton step goes far beyond the optimum
 _MOST_PER_ROW = 255  # largest count of a row
-_CHUNK = 16  # rounds between looks at the losses
+_CHUNK = 8  # rounds between looks at the losses
 
 
 @frozen(eq=False)
@@ -103,31 +103,33 @@ class BoostedFolds:
         n_threads : int
             Does not change the result.
         """
-        folds = _FoldEnsembles(data, rows, loss, settings, linear)
-        members = [folds.begin(sides) for sides in sides_of_folds(fold, judged)]
-        left_out = [sides[1] for _, sides, *_ in members]
-        total = sum(exact_sum(rows.weight[outside]) for outside in left_out)
+        run = _Run.begin(_FoldEnsembles(data, rows, loss, settings, linear), fold, judged)
+        while not run.is_over:
+            run.go_on(n_threads)
+        return run.end()
 
-        constant, best_scores = folds.sum_losses([folds.start] * len(members), left_out) / total, folds.start.copy()
-        _put(best_scores, left_out, [scores[outside] for _, (_, outside), scores, _ in members])
-        by_fold = folds.sum_each([best_scores] * len(members), left_out)
-        best = float(sum(by_fold.tolist())) / total
-        most, patience = settings.n_estimators, Patience(settings.n_iter_no_change, constant, best)
-        nested = None if patience.rounds is None else NestedRounds.begin(left_out, best_scores, by_fold)
-        while data.bins.shape[1] and patience.done < most and not patience.is_over:
-            count = most if patience.rounds is None else min(_CHUNK, most - patience.done)
-            added = run_parallel(partial(folds.add_rounds, count=count), members, n_threads)
-            by_fold, scores = np.array([losses for losses, _, _ in added]), [by_round for _, by_round, _ in added]
-            place = patience.note(by_fold.sum(axis=0) / total)
-            if place is not None:
-                _put(best_scores, left_out, [by_round[place] for by_round in scores])
-            if nested is not None:
-                nested.follow(by_fold, scores)
+    @classmethod
+    def race(
+        cls,
+        data: BinnedData,
+        rows: Rows,
+        loss: PointwiseLoss,
+        fold: I8,
+        ways: Sequence[tuple[TreeSettings, bool]],
+        *,
+        beat: float = np.inf,
+    ) -> list[BoostedFolds]:
+        """Boost as `fit` does in several ways side by side: each has settings, and whether it is linear.
 
-        gain = np.asarray(sum(gain for *_, gain in members))
-        grow = partial(folds.grow_on_all, patience.n_best)  # the number of rounds is known only now
-        made = data.mapper, folds.intercept, settings.learning_rate, loss.link
-        return cls(best_scores, patience.best, patience.n_best, nested, gain, grow, made)
+        One ends early where it would not come to the least loss of all, or to `beat`.
+        """
+        runs = [_Run.begin(_FoldEnsembles(data, rows, loss, *way), fold) for way in ways]
+        least = min([beat, *(run.patience.best for run in runs)])
+        while left := [run for run in runs if not (run.is_over or run.patience.reach > least)]:
+            for run in left:
+                run.go_on()
+            least = min([least, *(run.patience.best for run in left)])
+        return [run.end() for run in runs]
 
     def whole(self, columns: I8 | None = None) -> tuple[TreeTable, Answer]:
         """Grow trees on all rows, and return them and their sum as the first learners of a bank.
@@ -219,6 +221,58 @@ class _FoldEnsembles:
         sides = all_rows(self.rows)
         trees = self.add_rounds(self.begin(sides), n_rounds)[2] if n_rounds else None
         return trees, LinearStart.fit(self.data, self.rows, self.loss, sides[0]) if self.linear else None
+
+
+@define(eq=False)
+class _Run:
+    """The ensembles of all folds, and what they have come to."""
+
+    ensembles: _FoldEnsembles
+    members: list[FoldFit]
+    left_out: list[NDArray[np.int32]]
+    total: float  # weight of the rows left out
+    patience: Patience
+    scores: F8  # (n, K), the best
+    nested: NestedRounds | None
+
+    @classmethod
+    def begin(cls, ensembles: _FoldEnsembles, fold: I8, judged: Sequence[int] | None = None) -> _Run:
+        """Begin without trees."""
+        members = [ensembles.begin(sides) for sides in sides_of_folds(fold, judged)]
+        left_out, scores = [outside for _, (_, outside), *_ in members], ensembles.start.copy()
+        total = sum(exact_sum(ensembles.rows.weight[outside]) for outside in left_out)
+        constant = ensembles.sum_losses([ensembles.start] * len(members), left_out) / total
+        _put(scores, left_out, [begun[outside] for _, (_, outside), begun, _ in members])
+        by_fold = ensembles.sum_each([scores] * len(members), left_out)
+        patience = Patience(ensembles.settings.n_iter_no_change, constant, float(sum(by_fold.tolist())) / total)
+        nested = None if patience.rounds is None else NestedRounds.begin(left_out, scores, by_fold)
+        return cls(ensembles, members, left_out, total, patience, scores, nested)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no round would follow."""
+        done, most = self.patience.done, self.ensembles.settings.n_estimators
+        return not self.ensembles.data.bins.shape[1] or done >= most or self.patience.is_over
+
+    def go_on(self, n_threads: int = 1) -> None:
+        """Add some rounds."""
+        patience, left = self.patience, self.ensembles.settings.n_estimators - self.patience.done
+        count = left if patience.rounds is None else min(_CHUNK, left)
+        added = run_parallel(partial(self.ensembles.add_rounds, count=count), self.members, n_threads)
+        by_fold, scores = np.array([losses for losses, _, _ in added]), [by_round for _, by_round, _ in added]
+        place = patience.note(by_fold.sum(axis=0) / self.total)
+        if place is not None:
+            _put(self.scores, self.left_out, [by_round[place] for by_round in scores])
+        if self.nested is not None:
+            self.nested.follow(by_fold, scores)
+
+    def end(self) -> BoostedFolds:
+        """Return the result."""
+        ensembles, n_best = self.ensembles, self.patience.n_best
+        gain = np.asarray(sum(gain for *_, gain in self.members))
+        grow = partial(ensembles.grow_on_all, n_best)  # the number of rounds is known only now
+        made = ensembles.data.mapper, ensembles.intercept, ensembles.settings.learning_rate, ensembles.loss.link
+        return BoostedFolds(self.scores, self.patience.best, n_best, self.nested, gain, grow, made)
 
 
 def _put(scores: F8, places: Sequence[NDArray[np.int32]], parts: list[F8]) -> None:

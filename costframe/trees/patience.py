@@ -8,6 +8,7 @@ from attrs import define, field
 from costframe.core.arrays import F8
 
 _LEAST_GAIN = 1e-4  # of the loss of a constant: patience counts rounds with less gain
+_SLOWEST, _FURTHER = 0.95, 2.0  # most that the last fall is of the one before, and how many times their sequence counts
 
 
 @define
@@ -24,6 +25,8 @@ class Patience:
         Least loss so far; at first, that before any round.
     n_best, done : int
         Rounds until the least loss, and all.
+    reach : float
+        What the loss may come to: twice as low as by falls that go on to shrink as the last two did; -inf before these.
     """
 
     rounds: int | None
@@ -31,6 +34,8 @@ class Patience:
     best: float
     n_best: int = 0
     done: int = 0
+    reach: float = -np.inf
+    _fall: float | None = None
     _since: int = 0
     _mark: float = field(init=False)
 
@@ -45,7 +50,7 @@ class Patience:
     def note(self, losses: F8) -> int | None:
         """Take the losses after each further round, float64 (rounds,); return the place of the best, if it is new."""
         place = len(losses) - 1 if self.rounds is None else int(np.argmin(losses))
-        is_new = self.rounds is None or bool(losses[place] < self.best)
+        is_new, before = self.rounds is None or bool(losses[place] < self.best), self.best
         if is_new:
             self.best, self.n_best = float(losses[place]), self.done + place + 1
         for loss in losses.tolist():
@@ -53,4 +58,8 @@ class Patience:
             if loss < self._mark - _LEAST_GAIN * self.constant:
                 self._mark, self._since = loss, 0
         self.done += len(losses)
+        fall, self._fall = self._fall, before - self.best
+        if fall is not None:
+            share = min(self._fall / fall, _SLOWEST) if fall > 0 else _SLOWEST
+            self.reach = self.best - _FURTHER * self._fall * share / (1 - share)
         return place if is_new else None

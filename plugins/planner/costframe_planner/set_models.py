@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from attrs import evolve, frozen
@@ -84,20 +85,14 @@ def _boost_calmly(problem: Problem, data: BinnedData, trees: TreeSettings) -> tu
 
     Return the one of least held-out loss, and all. Weak signals in few rows are lost in larger trees.
     """
-
-    def boost(settings: TreeSettings, *, linear: bool) -> BoostedFolds:
-        return BoostedFolds.fit(data, problem.rows, problem.loss, problem.fold, settings, linear=linear)
-
-    tried = [best := boost(trees, linear=False)]
+    race = partial(BoostedFolds.race, data, problem.rows, problem.loss, problem.fold)
     enough = problem.n_rows >= max(_FEWEST_ROWS, 2 * trees.min_samples_leaf)
-    if not enough or problem.n_rows > CALM_ROWS or not data.splittable.any():
-        return best, tried
-    tried.append(other := boost(trees, linear=True))
-    linear = other.loss < best.loss
-    best = other if linear else best
-    if best.n_rounds < _CALM_ROUNDS and (trees.max_leaves or np.inf) > _CALM_LEAVES:
-        tried.append(other := boost(evolve(trees, max_leaves=_CALM_LEAVES), linear=linear))
-        best = other if other.loss < best.loss else best
+    calm = enough and problem.n_rows <= CALM_ROWS and data.splittable.any()
+    tried = race([(trees, False), (trees, True)] if calm else [(trees, False)])
+    best = min(tried, key=lambda fitted: fitted.loss)
+    if calm and best.n_rounds < _CALM_ROUNDS and (trees.max_leaves or np.inf) > _CALM_LEAVES:
+        tried += race([(evolve(trees, max_leaves=_CALM_LEAVES), best is tried[1])], beat=best.loss)
+        best = min(best, tried[-1], key=lambda fitted: fitted.loss)
     return best, tried
 
 
