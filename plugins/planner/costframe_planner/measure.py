@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from math import log
-
 import numpy as np
 from attrs import evolve, frozen
 
@@ -12,11 +9,10 @@ from costframe.plugin import F8, I8, PathPoint
 from costframe.trees import Scorer
 from costframe_planner.plan_points import new_point
 from costframe_planner.predictor import KeptPlan
+from costframe_planner.refinement import Refinement
 from costframe_planner.routes import follow
 from costframe_planner.trained import induce
 
-_CHEAPEST = 0.02  # share of the full cost from which on steps in cost count
-_NEAR, _JUMP = 1.001, 1.03  # least quotients of two tradeoffs between which there is another, without and with parts
 _ALIKE, _HALVINGS = 0.02, 8  # search of the tradeoff with an equal cost out of fold
 _POWERS = np.array([0.0625, 0.125, 0.25, 0.5, 1.0, 2.0])  # of two
 
@@ -28,33 +24,14 @@ class Measure:
     kept: KeptPlan
     scorer: Scorer | None
 
-    def along(
-        self, points: list[PathPoint], further: int, widest: float, per_loss: float | None = None
-    ) -> list[PathPoint]:
-        """Measure plans at ascending tradeoffs, and `further` ones between those whose costs are farthest apart.
-
-        None is between plans at most `widest` apart: in the logarithm of cost, where all costs below 2 % of the full
-        one are the same; or, with `per_loss`, in cost as a share of the full one, to which differences of losses add
-        `per_loss` per unit.
-        """
-        full = self.kept.problem.paid.full
-        cheapest = _CHEAPEST * full
-
-        def apart(a: PathPoint, b: PathPoint) -> float:
-            if per_loss is not None:
-                return abs(a.cost - b.cost) / full + per_loss * abs(float(np.nan_to_num(a.loss - b.loss)))
-            return abs(log(max(a.cost, cheapest) / max(b.cost, cheapest)))
-
-        points, near = [self.of(point) for point in points], _JUMP if per_loss else _NEAR
-        for _ in range(further if cheapest > 0 else 0):
-            gaps = [
-                (apart(a, b), -place) for place, (a, b) in enumerate(pairwise(points)) if b.tradeoff > near * a.tradeoff
-            ]
-            gap, place = max(gaps, default=(0.0, 0))
-            if gap <= widest:
+    def along(self, points: list[PathPoint], refinement: Refinement) -> list[PathPoint]:
+        """Measure plans at ascending tradeoffs, and further ones between those that are farthest apart."""
+        points = [self.of(point) for point in points]
+        for _ in range(refinement.most if self.kept.problem.paid.full > 0 else 0):
+            if (further := refinement.place(points)) is None:
                 break
-            middle = float(np.sqrt(points[-place].tradeoff * points[1 - place].tradeoff))
-            points.insert(1 - place, self.of(new_point(middle, induced=points[0].key.induced)))
+            place, tradeoff = further
+            points.insert(place, self.of(new_point(tradeoff, induced=points[0].key.induced)))
         return points
 
     def of(self, point: PathPoint) -> PathPoint:

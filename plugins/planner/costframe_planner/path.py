@@ -15,18 +15,19 @@ from costframe_planner.measure import Measure
 from costframe_planner.plan_points import ladder_around, new_point
 from costframe_planner.predictor import KeptPlan, make_planned, make_single
 from costframe_planner.realised import induce_apart, share_of_set, share_realised
+from costframe_planner.refinement import Refinement, in_area, in_proportion, in_shares
 from costframe_planner.stakes import Stakes
 
 _TRADEOFFS = 36  # number of tradeoffs on the path
 _LEAST, _MOST = 1e-4, 30.0  # range of tradeoffs, in units of (loss of the constant) / (cost of all features)
 _INDUCED = slice(6, 32, 6)  # tradeoffs for backward induction too
-_Further = tuple[int, float] | tuple[int, float, float]  # see `Measure.along`
-_FURTHER: _Further = 32, log(1.1)  # more tradeoffs between costs further apart, in logarithms
-_INDUCTIONS: _Further = 4, log(4 / 3)  # the same
-_IN_SHARES = (32, 0.02, 0.0), (4, 0.1, 0.0)  # both in money, of costs as shares of the full one
-# With sets for parts: first tradeoffs for induction, more between costs apart, as shares of the full one, and between
-# losses, and the weight of these; a loss may jump at a tradeoff
-_IN_PARTS, _FOR_PARTS, _PER_LOSS = slice(2, 36, 6), (20, 0.1), 2.0
+# Most further ones of both kinds, and how far apart plans are without another: in proportion; for bills, as shares of
+# the full cost
+_FURTHER, _INDUCTIONS = (32, log(1.1)), (4, log(4 / 3))
+_FOR_BILLS = (32, 0.02), (4, 0.1)
+# With sets for parts: tradeoffs for induction, the same by area, and the least quotient of two tradeoffs: a loss may
+# jump at one
+_IN_PARTS, _FOR_PARTS, _JUMP = slice(2, 36, 6), (14, 0.02), 1.03
 _IN_MONEY = 1.0, 1.4, 2.0  # tradeoffs of plans for bills: at 1 and above, where rows buy with caution
 
 
@@ -178,15 +179,16 @@ def measure_path(
     least, most = (_LEAST * unit, _MOST * unit) if limits is None else limits[::-1]
     if unit > 0 and most < np.inf and len(models) > 1:
         tradeoffs = np.geomspace(least, most, _TRADEOFFS).tolist()
-        parted, further, inductions = fitted.trained.parted, _FURTHER, _INDUCTIONS
+        parted, paid = fitted.trained.parted, fitted.problem.paid.full
         induced = tradeoffs[_IN_PARTS if parted else _INDUCED]
+        further, inductions = (Refinement(*each, in_proportion(paid)) for each in (_FURTHER, _INDUCTIONS))
         if fitted.problem.stakes is not None:
             tradeoffs, induced = sorted({*tradeoffs, *_IN_MONEY}), [*_IN_MONEY]
-            further, inductions = _IN_SHARES
+            further, inductions = (Refinement(*each, in_shares(paid)) for each in _FOR_BILLS)
         if parted:
-            inductions = *_FOR_PARTS, _PER_LOSS / constant
-        points += measure.along([new_point(tradeoff) for tradeoff in tradeoffs], *further)
+            inductions = Refinement(*_FOR_PARTS, in_area(paid, constant), _JUMP)
+        points += measure.along([new_point(tradeoff) for tradeoff in tradeoffs], further)
         progress(0.85)
         if looks_ahead(measure, [point for point in points if not np.isnan(point.loss)]):
-            points += measure.along([new_point(tradeoff, induced=True) for tradeoff in induced], *inductions)
+            points += measure.along([new_point(tradeoff, induced=True) for tradeoff in induced], inductions)
     return PlannedPath(tuple(point for point in points if not np.isnan(point.loss)), fitted, scorer)

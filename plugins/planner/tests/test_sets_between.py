@@ -10,6 +10,7 @@ from costframe.sets import SetArchive
 from costframe_planner import PlannerClassifier
 from costframe_planner.measure import Measure
 from costframe_planner.plan_points import new_point
+from costframe_planner.refinement import Refinement, in_area, in_proportion, in_shares
 
 QUICK = {"n_jobs": 1, "n_estimators": 60}
 
@@ -55,13 +56,30 @@ def test_further_plans_are_where_costs_are_farthest_apart_in_proportion():
 
     measure = SimpleNamespace(kept=SimpleNamespace(problem=SimpleNamespace(paid=SimpleNamespace(full=100.0))), of=of)
 
-    def further(count, widest, *per_loss):
-        points = Measure.along(measure, [new_point(tradeoff) for tradeoff in costs], count, widest, *per_loss)
+    def further(count, widest, apart=in_proportion(100.0)):  # noqa: B008 - a function
+        points = Measure.along(measure, [new_point(tradeoff) for tradeoff in costs], Refinement(count, widest, apart))
         return [point.tradeoff for point in points if point.tradeoff not in costs]
 
     assert further(1, 0.1) == [6**0.5]
-    assert further(1, 0.1, 1.0) == [2**0.5]
+    assert further(1, 0.1, in_shares(100.0)) == [2**0.5]
     found = sorted([*costs, *further(99, np.log(4 / 3))])
     assert max(found[:-1]) == 4.0  # below 2 % all costs are the same
     steps = [of(new_point(a)).cost / of(new_point(b)).cost for a, b in pairwise(found[:-1])]
     assert 1 < max(steps) <= 4 / 3
+
+
+def test_further_plans_by_area_are_where_both_cost_and_loss_fall_and_one_without_a_loss_divides_their_step():
+    known = {1.0: (100.0, 0.5), 2.0: (60.0, 0.5), 3.0: (30.0, 0.9), 4.0: (28.0, 1.6), 5.0: (0.0, 1.6)}
+
+    def of(point):
+        cost, loss = known.get(point.tradeoff, (45.0, np.nan))
+        return evolve(point, cost=cost, loss=loss)
+
+    points = [of(new_point(tradeoff)) for tradeoff in known]
+    refinement = Refinement(9, 0.1, in_area(100.0, 2.0))
+    place, tradeoff = refinement.place(points)
+    assert (place, tradeoff) == (2, 6**0.5)
+    points.insert(place, of(new_point(tradeoff)))  # between 60 and 30, with a loss of .7, so sqrt(.15 * .1) is left
+    assert refinement.place(points)[0] in (2, 3)
+    assert evolve(refinement, widest=0.13).place(points) is None
+    assert evolve(refinement, nearest=2.0).place(points) is None
