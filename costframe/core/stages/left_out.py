@@ -40,16 +40,19 @@ def left_out(
         Of the spare trees, by the set of the columns that they read.
     prices : PriceArrays
     limits : Limits
+        With a cap that does not pay for all that is left.
     paid : columns and resources
         Paid for before.
     """
     exact, needs, (had, open_now) = prices.exact(), prices.direct_needs, paid
     left = [f for f in used.tolist() if f not in limits.barred and f not in had]
-    scale = max(0, price_exactly(exact, needs, left, open_now).bit_length() - _BITS)
-    whole = evolve(prices, cost=_scaled(exact.cost, scale), resource_cost=_scaled(exact.resource_cost, scale))
+    most = price_exactly(exact, needs, left, open_now)
+    scale = max(0, most.bit_length() - _BITS)
+    cost, resource_cost = (_scaled(amounts, most, scale) for amounts in (exact.cost, exact.resource_cost))
+    whole = evolve(prices, cost=cost, resource_cost=resource_cost)
     offered = read[np.isin(read, left)]
     wares, free = Wares.of(offered, whole, open_now).priced()
-    at, base = np.searchsorted(read, offered), np.isin(read, [*had])
+    at, base = np.searchsorted(read, offered), np.isin(read, [f for f in had if f not in limits.barred])
     features = np.zeros((len(wares.cost), len(read)), np.bool_)
     features[:, at], base[at] = wares.features, free
     within = int(exact.limit(limits.cap)) >> scale
@@ -59,6 +62,6 @@ def left_out(
     return frozenset(f for f in left if f not in bought and price_exactly(exact, needs, [f], there) > 0)
 
 
-def _scaled(amounts: Collection[int], scale: int) -> F8:
-    """Return whole amounts in units of 2 ** scale, rounded up."""
-    return np.array([float(-(-amount >> scale)) for amount in amounts], np.float64)
+def _scaled(amounts: Collection[int], most: int, scale: int) -> F8:
+    """Return whole amounts in units of 2 ** scale, rounded up; those above `most` are of nothing that is left."""
+    return np.array([float(-(-min(amount, most) >> scale)) for amount in amounts], np.float64)
