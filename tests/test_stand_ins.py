@@ -182,6 +182,16 @@ def test_an_adopted_forest_in_an_outage_loses_less_under_larger_caps(kind, price
     assert off[-1] < 0.8 * off[0]
 
 
+def test_what_was_free_is_bought_where_it_comes_to_cost_something(prices, tmp_path):
+    X, y = drawn(1200, 7)
+    adopted = cf.adopt(RandomForestClassifier(30, min_samples_leaf=5, random_state=0, n_jobs=1).fit(X, y), NAMES)
+    free = cf.CostModel.from_dict(prices.to_dict() | {"features": {"a": 3.0, "b": 0.0, "c": 0.0, "d": 0.1}})
+    cf.save(adopted.with_costs(free).with_fallbacks(X), tmp_path / "a.model")
+    later, row = cf.load(tmp_path / "a.model").with_costs(prices), dict(zip(NAMES, X[0].tolist(), strict=True))
+    bought = {cap: cf.predict_one(later, row, unavailable=["a"], max_cost=cap).acquired for cap in (2.9, 3.0, 3.5)}
+    assert bought == {2.9: ("c", "d"), 3.0: ("b",), 3.5: ("b", "c")}
+
+
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_adopted_forests_learn_from_rows_without_labels(kind, classes):

@@ -28,6 +28,7 @@ from costframe.core.sums import exact_mean, to_grid
 ALL_SETS = 6  # units of which all sets are tried
 MOST_DRAWN = 160  # sets
 PAIRED = 8  # units whose pairs have losses of their own
+MOST_FREE = 16  # units of features that cost nothing
 REFINED, CAPS = 2, 10  # rounds of further sets, and caps of each
 STEPS = 16  # caps from which a better set is within
 FACTORS = (1.0, 1.5, np.inf)
@@ -121,11 +122,12 @@ class SetTrial(Protocol):
 def fit_set_losses(trial: SetTrial, prices: PriceArrays) -> SetLosses:
     """Measure what answers lose by sets of features: first sets drawn at random, then those that seem best for caps.
 
-    Features that a price holds together are there together.
+    Features that a price holds together are there together, and those that cost nothing always. At other prices they
+    may cost something, so each of them adds what is lost without it alone.
     """
     tree = trial.tree
     wares, base = Wares.of(tree.layout.used, prices).priced()
-    units = _as_units(trial, wares)
+    units = _as_units(trial, wares.features)
     tried = base | (_draw_sets(len(units)).astype(np.float64) @ units > 0)
     lost = trial.lost_by_sets(tried)
     losses = _means(lost)
@@ -139,7 +141,8 @@ def fit_set_losses(trial: SetTrial, prices: PriceArrays) -> SetLosses:
         losses = _means(lost)
     found = SetLosses(_regress(losses, tried, units), tried, losses)
     _, price, _ = Choice(found, wares, base).tried
-    return evolve(found, losses=_prefer_fewer_tests(lost, price, tried @ count_tests(tree.bank, tree.layout)))
+    preferred = _prefer_fewer_tests(lost, price, tried @ count_tests(tree.bank, tree.layout))
+    return evolve(found, absence=_with_free(found.absence, trial, base, float(losses.max())), losses=preferred)
 
 
 def _means(lost: Sequence[Lost]) -> F8:
@@ -197,13 +200,13 @@ def _sure_gain(gain: F8, weight: F8, errors: float = SURE) -> float:
     return mean if mean > errors * error else 0.0
 
 
-def _as_units(trial: SetTrial, wares: Wares) -> B1:
-    """Return the units whose losses are told apart, those that gain least together: bool (n, U)."""
-    units, tree = wares.features, trial.tree
-    if len(units) <= MOST_PAIRED:
+def _as_units(trial: SetTrial, units: B1, most: int = MOST_PAIRED) -> B1:
+    """Return the units, bool (n, U), whose losses are told apart, those that gain least together."""
+    tree = trial.tree
+    if len(units) <= most:
         return units
     order = np.argsort(-(units @ step_sizes(tree.bank, tree.layout)), kind="stable")
-    first, rest = np.sort(order[: MOST_PAIRED - 1]), order[MOST_PAIRED - 1 :]
+    first, rest = np.sort(order[: most - 1]), order[most - 1 :]
     return np.vstack([units[first], units[rest].any(axis=0)])
 
 
@@ -239,6 +242,22 @@ def _regress(losses: F8, tried: B1, units: B1) -> AbsenceLosses:
     found = AbsenceLosses.regress(losses / largest, np.ones(len(losses)), there, 1, _pairs(losses, there))
     some, every = np.split(to_grid(np.concatenate([found.some, found.every])), 2)  # sums of some depend on no order
     return evolve(found, sets=(found.sets.astype(np.float64) @ units) > 0, some=some, every=every)
+
+
+def _with_free(found: AbsenceLosses, trial: SetTrial, free: B1, largest: float) -> AbsenceLosses:
+    """Add losses without features that cost nothing, bool (U,): of each the mean beside all others and beside none."""
+    units = _as_units(trial, np.eye(len(free), dtype=np.bool_)[free], MOST_FREE)
+    ends = np.zeros((2, len(free)), np.bool_)
+    ends[1] = True
+    lost = _means(trial.lost_by_sets(np.vstack([ends, units, ~units]))) if len(units) else np.zeros(2)
+    largest = largest or float(lost.max())
+    if not largest > 0:
+        return found
+    beside_none, beside_all = np.split(lost[2:], 2)
+    added = np.maximum(0.0, (lost[0] - beside_none + beside_all - lost[1]) / 2) / largest
+    some, every = np.concatenate([found.some, added]), np.concatenate([found.every, np.zeros(len(added))])
+    some, every = np.split(to_grid(np.concatenate([some, every])), 2)
+    return evolve(found, sets=np.vstack([found.sets, units]), some=some, every=every)
 
 
 def _pairs(losses: F8, sets: B1) -> Sequence[tuple[int, int]]:

@@ -129,7 +129,10 @@ class Choice:
         return ranks
 
     def expected(self, cap: float) -> _Chosen:
-        """Return the units of least expected loss that a row can pay for, tried or not; of equal ones the cheapest."""
+        """Return the units of least expected loss that a row can pay for, tried or not; of equal ones the cheapest.
+
+        Of many units, the best that greedy searches find.
+        """
         if len(self.wares.cost) <= MOST_ALL:
             return self._best_of_all(cap)
         starts = [self._fill(self._nothing, cap, by_price=by_price) for by_price in (True, False)]
