@@ -94,6 +94,10 @@ def test_a_price_of_errors_that_cannot_be_had_leaves_the_label_of_the_model():
     report = predictor.cost(rows, y=noisy, **without)
     mistakes = np.where(noisy == one, 2.0, 3.0) * (model.predict(X) != noisy)
     assert report.errors.tolist() == mistakes.tolist()
+    ends = [cf.predict_one(predictor, row, **without) for row in rows[:3]]
+    assert {end.reason for end in ends} == {"unavailable"}
+    assert report.cut.all()  # as the reasons of inquiries
+    assert not predictor.cost(rows, max_cost=1.0).cut.any()
 
 
 XGB = {

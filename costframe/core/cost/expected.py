@@ -23,7 +23,7 @@ from costframe.core.stages.run_stages import check_acquisition
 from costframe.core.tables.row_labels import check_weights
 from costframe.core.tables.rows import as_rows
 from costframe.core.terms.card import Card
-from costframe.core.terms.decision import error_costs
+from costframe.core.terms.decision import error_columns, error_costs
 from costframe.core.terms.terms import ROUTINGS, Terms
 
 __all__ = ["CostReport", "ExpectedCost"]
@@ -213,6 +213,8 @@ class _Asked:
             acquired = charges.acquired.copy()
             acquired[:, [name in too for name in card.feature_names]] = 1
             charges = evolve(charges, acquired=acquired, rounds=None)
+        if errors is not None and len(too) < len(error_columns(card, errors)):  # inquiries say so, too
+            charges = evolve(charges, cut=np.ones(len(rows), np.bool_))
         counted, times = charges.rounds if self.rounds else None, None
         if self.latency or terms.prices.has_rounds or (self.rounds and counted is None):
             asked = predictor.asked_rounds(rows, terms)
