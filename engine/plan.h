@@ -114,7 +114,7 @@ struct PlanRows {
         std::vector<i64> to(n, stop);
         const i64 later = plan.sets.rows - 1 - stop;
         const bool has_plan = sets.planned && own.planned >= 0;  // by which rows go as long as they can pay for it
-        const auto follows = [&](i64 i) { return has_plan && row(rows[i]).why == complete; };
+        const auto follows = [&](i64 i) { return has_plan && row(rows[i]).why != by_cap; };
         if (has_plan) {
             std::ranges::copy_if(every, std::back_inserter(others), follows);
             const std::vector<double> gains = score(own.planned, table, others, later);
@@ -149,7 +149,7 @@ struct PlanRows {
         const i64 to = choose(stop, left, gains, sets.price_left);
         if (planned != stop) {
             if (to == stop || sets.kept(row.paid, planned)[to]) return planned;
-            left.why = by_cap;
+            left.why = std::max<i64>(left.why, by_cap);
         }
         row.why = left.why;
         return to;

@@ -88,15 +88,21 @@ def choose(at, gains, planned, value_of, left, can_have, can_pay):
     `left` is the tradeoff of rows that leave their plan.
     """
     value = value_of(gains, left)
-    if planned is not None:
-        to = least(value_of(planned))
-        best = least({j: v for j, v in value.items() if j == at or can_pay(j)})
-        if to == at or (can_pay(to) and (best == at or can_pay(to, best))):
-            return to, set()
     had = {j: v for j, v in value.items() if j == at or can_have(j)}
     paid = {j: v for j, v in had.items() if j == at or can_pay(j)}
-    kept = {"unavailable"} if least(value) != least(had) else set()
-    if planned is not None or least(had) != least(paid):
+    kept = set()
+    if planned is not None:
+        wanted = value_of(planned)
+        there = {j: v for j, v in wanted.items() if j == at or can_have(j)}
+        to, best = least({j: v for j, v in there.items() if j == at or can_pay(j)}), least(paid)
+        kept = {"unavailable"} if least(wanted) != least(there) else set()
+        follows = kept or to == least(there)
+        if follows and (at in (to, best) or can_pay(to, best)):
+            return to, kept
+        kept.add("max_cost")
+    if least(value) != least(had):
+        kept.add("unavailable")
+    if least(had) != least(paid):
         kept.add("max_cost")
     return least(paid), kept
 
@@ -119,6 +125,14 @@ def relied_on(stops, sets, tradeoff, costs):
     return way
 
 
+def keeps_plan(predictor, rest, barred):
+    """Whether what is left gains at least half of what all stops do."""
+    names, losses = predictor.feature_names, predictor.spare.losses
+    parts = zip(rest.layout.stops, rest.losses if rest.losses is not None else losses, strict=True)
+    left = [loss for stop, loss in parts if not {names[f] for f in stop.features} & barred]
+    return losses[0] - min([*left, np.inf]) >= 0.5 * (losses[0] - min(losses))
+
+
 def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), own=False):
     """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited; with ladder at its `own` prices."""
     names, planned, asked = predictor.feature_names, False, None
@@ -128,7 +142,7 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
     stops, bank = rest.layout.stops, rest.layout.bank  # with stand-ins where something is unavailable or left out
     if own and predictor.ladder:
         rung = [each for each in predictor.ladder if each.least <= tradeoff][-1]
-        asked, tradeoff, planned = tradeoff, rung.tradeoff, rung.planned and not known
+        asked, tradeoff, planned = tradeoff, rung.tradeoff, rung.planned
     sets = [{names[f] for f in stop.features} for stop in stops]
     given = set(known) & set(names) if isinstance(known, dict) else set()
     before = items([name for name in known if name in names], costs)
@@ -137,9 +151,13 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
     barred = {name for name in names if items([name], costs) & set(unavailable)} - given
     without = left_out(predictor, rest, costs, max_cost, barred, before)
     is_barred = any(barred & wanted for wanted in sets)
-    if planned and not without and is_barred and max_cost is None:
+    by_values = any(stop.planned is not None and len(stop.planned.learners) for stop in predictor.stops)
+    if planned and not without and is_barred and max_cost is None and not known:
         is_barred = bool(barred & relied_on(stops, sets, tradeoff, costs))
-    planned = planned and not is_barred and not without
+    goes_on = not is_barred and (by_values or not known)
+    if is_barred and by_values and predictor.spare is not None:
+        goes_on = keeps_plan(predictor, rest, barred)
+    planned = planned and goes_on and not without
     left = asked if planned else tradeoff
     at = next((k for k in rest.best_first if sets[k] and sets[k] <= given), 0)
     had, reason = begin(predictor, costs, max_cost, barred, without, before) if at == 0 else ([], "complete")
@@ -160,7 +178,8 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         mine = scores(stops[at].answer, bank, seen)
         if at == len(stops) - 1:
             break
-        plan = stops[at].planned if planned and reasons == {"complete"} else None
+        follows = planned and ("unavailable" in reasons or "max_cost" not in reasons)  # absence hides a cap
+        plan = stops[at].planned if follows else None
         to, kept = choose(at, stops[at].gains, plan, value_of, left, lambda j: not sets[j] & barred, can_pay)
         reasons |= kept
         if to == at:

@@ -10,7 +10,7 @@ from costframe import Answer, CostModel, WeakLearnerBank, load, predict_one, sav
 from costframe.core.errors import StageError
 from costframe.core.learners.absent_columns import go_without
 from costframe.core.stages.absence_losses import AbsenceLosses
-from costframe.plugin import PlannedPredictor, Spare, Stop, TreeTable
+from costframe.plugin import PlannedPredictor, Rung, Spare, Stop, TreeTable
 from costframe.testing import same_bits, strategies
 
 NAMES = ("a", "b", "c")
@@ -138,6 +138,51 @@ def test_a_plan_of_one_stop_has_a_stand_in_too():
     assert single.predict(ROWS).tolist() == [3.0, 1.0]
     assert single.predict(ROWS, unavailable="b").tolist() == [11.0, 9.0]
     assert single.predict(ROWS, unavailable=("a", "b")).tolist() == [10.0, 10.0]
+
+
+def selecting(losses=(1.0, 1.0, 0.5, 0.0)):
+    """Nothing, then a, then b too where a is negative and c where it is positive; a alone gains nothing."""
+    trees = WeakLearnerBank.from_trees(TreeTable.concatenate([stump(f, -(f + 1.0), f + 1.0) for f in range(3)]), NAMES)
+    gains = WeakLearnerBank.columns((*NAMES, "score 0"))
+    sends = Answer([0], [[1.0, -1.0]], [0.0, 0.0])
+    stops = [
+        Stop([], Answer([], np.empty((0, 1)), [0.0]), Answer([], np.empty((0, 3)), np.zeros(3)),
+             Answer([], np.empty((0, 3)), [-1.0, 0.0, 0.0])),
+        Stop([0], Answer([0], [1.0], [0.0]), sends, sends),
+        Stop([0, 1], Answer([0, 1], np.ones((2, 1)), [0.0]), Answer([], np.empty((0, 1)), [0.0])),
+        Stop([0, 2], Answer([0, 2], np.ones((2, 1)), [0.0])),
+    ]  # fmt: skip
+    expected = AbsenceLosses(0.0, np.eye(3, dtype=bool), [1.0, 0.3, 0.3], [0.0, 0.0, 0.0])
+    spare = Spare(trees, Answer([0, 1, 2], np.ones((3, 1)), [10.0]), expected, losses)
+    costs = CostModel.of(dict.fromkeys(NAMES, 1.0))
+    return PlannedPredictor(trees, gains, stops, 0.1, costs, ladder=[Rung(0.0, 0.1, planned=True)], spare=spare)
+
+
+def test_a_plan_by_values_goes_on_in_outages_with_what_is_known_and_under_caps():
+    model, X = selecting(), np.array([[-1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    assert model.exits(X).tolist() == [2, 3]
+    assert model.exits(X, unavailable="b").tolist()[1] == 3
+    assert model.exits(X, unavailable="b", max_cost=2.0).tolist()[1] == 3
+    assert model.exits(X, unavailable="a").tolist() == [0, 0]  # nothing tells which of the others helps
+    for row, exit_without, bought in zip(X, (2, 3), "bc", strict=True):
+        for limits in ({}, {"max_cost": 5.0}):
+            inquiry = model.inquire(known={"a": row[0]}, **limits)
+            assert inquiry.needs == (bought,)
+            inquiry = model.inquire(known={"c" if bought == "b" else "b": 1.0}, **limits)
+            assert inquiry.needs == ("a",)
+            inquiry.supply({"a": row[0]})
+            assert inquiry.needs == (bought,)
+            inquiry.supply({bought: 1.0})
+            assert inquiry.answer.exit == exit_without
+
+
+def test_a_plan_by_values_ends_where_less_than_half_of_the_gains_is_left():
+    X, left = np.array([[1.0, 1.0, 1.0]]), (1.0, 1.0, 0.5, 0.0)
+    for losses, buys in ((left, True), ((1.0, 1.0, 0.9, 0.0), False)):
+        model = selecting(losses)  # without c, a and b lose .3 more than all
+        model = evolve(model, spare=evolve(model.spare, expected=evolve(model.spare.expected, some=[1.0, 0.3, 0.8])))
+        assert model.rest(model.terms(unavailable=("c",))).keeps_plan == buys
+        assert (model.exits(X, unavailable="c")[0] > 0) == buys
 
 
 def test_what_was_saved_answers_in_an_outage_to_the_bit(tmp_path):

@@ -192,7 +192,7 @@ def test_a_plan_states_the_share_of_its_gains_that_rows_realise_and_asks_for_the
         assert (asked.names, asked.gain, asked.runner_up.gain) == (("a", "b"), 2 * share, share)
     (capped,) = own.inquire(max_cost=42.0).why().asks  # it cannot pay for what its plan wants, and gains decide
     assert (capped.names, capped.gain) == (("a",), 0.5)
-    assert own.inquire(known={"a": 0.25}).why().stops.further[0].gain == 0.125
+    assert own.inquire(known={"a": 0.25}).why().stops.further[0].gain == 0.0625  # its plan goes on
     for realised in (0.5, (0.5,), (0.5, 1.5), (np.nan, 1.0)):
         with pytest.raises(CostframeError, match="realised"):
             evolve(plan, realised=realised)

@@ -25,6 +25,7 @@ def describe_plan(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict[
         "tradeoff": own.tradeoff,
         "tradeoffLeft": own.tradeoff_left,
         "planned": own.planned,
+        "byValues": plan.decides_by_values,
         "relied": str(plan.relied(terms)),
         "unit": plan.gain_unit,
         "realised": [*plan.realised],
@@ -38,11 +39,13 @@ def describe_plan(plan: PlannedPredictor, terms: Terms, memory: Memory) -> dict[
 def _describe_stop(plan: PlannedPredictor, number: int, memory: Memory) -> dict[str, Any]:
     stop, layout = plan.stops[number], plan.layout
     models = {kind: layout.model(number, kind) for kind in ("answer", "gains", "planned")}
+    constant = [gains is not None and not len(gains.learners) for gains in (stop.planned, stop.gains)]
+    fixed = constant[0] and stop.gains is not None
     return {
         "set": str(layout.sets[number]),
         "stage": describe_stage(stop.answer),
-        # whether its plan sends all rows to one stop, whatever they are
-        "fixed": stop.planned is not None and not len(stop.planned.learners) and stop.gains is not None,
+        "fixed": fixed,  # whether its plan sends all rows to one stop, whatever they are
+        "fixedBeside": all(constant),  # the same beside stand-ins
     } | {kind: None if model is None else _put_model(model, memory) for kind, model in models.items()}
 
 

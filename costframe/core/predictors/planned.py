@@ -80,10 +80,11 @@ class PlannedPredictor(Predictor):
     A row chooses among the stops that its cap allows and whose features are all available. It leaves a plan that its
     cap does not pay, and one whose next stop would put the one that it would choose by G_kj out of the cap's reach.
     Unavailable features of stop 0 are missing (NaN) there. With a `spare` ensemble, stops whose features are not all
-    available have stand-ins that it answers from the rest of their features; see `rest_of_plan`. A plan that sends all
-    rows to one stop, whose features are available, goes on whatever else is not; see `relied_on`. Where a cap pays for
-    no stop's features, a row buys the part of them that the ensemble is expected to lose least with, and the others
-    count as unavailable; see `PartOfPlan`.
+    available have stand-ins that it answers from the rest of their features; see `rest_of_plan`. A plan by values goes
+    on with these, if they leave at least half of what all features gain, and where values are known; one that sends all
+    rows to one stop goes on where nothing is known and its features are available, see `relied_on`.
+    Where a cap pays for no stop's features, a row buys the part of them that the ensemble is expected to lose least
+    with, and the others count as unavailable; see `PartOfPlan`.
 
     Parameters
     ----------
@@ -354,7 +355,7 @@ class PlannedPredictor(Predictor):
         return WeakKeyDictionary()
 
     def _make_terms(self, terms: Terms) -> PlanTerms:
-        prices, limits, known, barred = terms.prices, terms.limits, _items_paid(terms), as_set(terms.barred)
+        prices, limits, known = terms.prices, terms.limits, _items_paid(terms)
         asked = self._asked(terms)
         rung = self._rung(terms.costs, asked)
         return PlanTerms.of(
@@ -362,10 +363,17 @@ class PlannedPredictor(Predictor):
             rung.tradeoff,
             limits,
             known=known,
-            planned=rung.planned and not known and not (barred and self.relied(terms) & barred),
+            planned=rung.planned and self._goes_on(terms),
             asked=asked,
             left_out=self._without(terms),
         )
+
+    def _goes_on(self, terms: Terms) -> bool:
+        """Return whether plans do so with what is known before, and without what is unavailable."""
+        lacks = as_set(terms.barred) & self.relied(terms)
+        if not self.decides_by_values:
+            return not lacks and not _items_paid(terms)
+        return not lacks or (self._spare is not None and self.rest(terms).keeps_plan)
 
     def walk(self, X: F8, terms: Terms) -> list[PlannedRows]:
         """Send rows, float64 (n, d), from stop to stop; return the results of parts of the table, at least one."""
@@ -386,6 +394,11 @@ class PlannedPredictor(Predictor):
         if not self.ladder or not (model is own or model == own):  # equality compares every price
             return Rung(0.0, tradeoff)
         return self.ladder[bisect_right(self.ladder, tradeoff, key=lambda rung: rung.least) - 1]
+
+    @cached_property
+    def decides_by_values(self) -> bool:
+        """Whether values decide where rows of its plan go."""
+        return any(stop.planned is not None and len(stop.planned.learners) > 0 for stop in self.stops)
 
     @cached_property
     def _has_plans(self) -> bool:

@@ -39,14 +39,14 @@ class Choice:
         A row follows its plan as long as it can pay for its choice, and for what it would choose by its gains after
         that; else it chooses by its gains.
         """
-        follows = terms.planned and plan.stops[stop].planned is not None and why == COMPLETE
+        follows = terms.planned and plan.stops[stop].planned is not None and why != CUT
         choice = cls._by(plan, terms, stop, paid, why, row, follows=follows)
         if not follows:
             return choice
-        if choice.why == COMPLETE and (choice.to == stop or terms.cap == np.inf):
+        if choice.why != CUT and (choice.to == stop or terms.cap == np.inf):
             return choice
         left = cls._by(plan, terms, stop, paid, max(choice.why, CUT), row, follows=False)
-        if choice.why != COMPLETE:
+        if choice.why == CUT:
             return left
         kept = left.to == stop or terms.prices.kept(paid, terms.known, terms.cap)[choice.to, left.to]
         return choice if kept else left

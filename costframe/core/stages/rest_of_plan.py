@@ -16,6 +16,7 @@ from costframe.core.stages.stages import Answer
 from costframe.core.stages.stops import PlanLayout, Stop
 
 _SURE, _HARDLY = 0.02, 0.001  # shares of the range of the own stops' expected losses
+_HALF = 0.5  # least share of gains that is left where a plan goes on
 _LEAST = 1e-9  # least gain, as a share of the largest loss, by which another one is scaled
 
 
@@ -27,12 +28,13 @@ class RestOfPlan:
     own: I8  # (stops,): number of the plan's own stop that each is or stands in for
     stands_in: B1  # (stops,)
     losses: F8 | None = None  # (stops,): expected losses of the answers; None without stand-ins
+    keeps_plan: bool = True  # whether a plan by values goes on: it counts on what is left
 
     @classmethod
-    def whole(cls, layout: PlanLayout) -> RestOfPlan:
-        """Return the plan's own stops, where all that it buys is available."""
+    def whole(cls, layout: PlanLayout, *, keeps_plan: bool = True) -> RestOfPlan:
+        """Return the plan's own stops, where all that it buys is available, or nothing stands in."""
         m = len(layout.stops)
-        return cls(layout, np.arange(m), np.zeros(m, np.bool_))
+        return cls(layout, np.arange(m), np.zeros(m, np.bool_), keeps_plan=keeps_plan)
 
     @cached_property
     def best_first(self) -> list[int]:
@@ -58,27 +60,38 @@ def rest_of_plan(layout: PlanLayout, spare: Spare, barred: int) -> RestOfPlan:
 
     A stop that needs some has a stand-in with the rest of its set, where the spare ensemble answers as it does without
     the other features; that of the last stop has all other features of the plan. Gains of stand-ins are those of the
-    stops before the outage, row by row, times the share that expected losses leave of them. None stands in where an own
-    stop within the rest has a surely smaller expected loss, and else it has a hardly smaller one than any of these, as
-    it knows more.
+    stops before the outage, row by row, times the share that expected losses leave of them, under plans by values too:
+    a plan tells what own stops gain, if they are available. None stands in where an own stop within the rest has a
+    surely smaller expected loss, and else it has a hardly smaller one than any of these, as it knows more.
     """
     stand_ins = _stand_ins(layout, spare, barred)
+    keeps_plan = _keeps_plan(layout, spare, barred, stand_ins)
     if not stand_ins:
-        return RestOfPlan.whole(layout)
+        return RestOfPlan.whole(layout, keeps_plan=keeps_plan)
     parts = list[_Part]()
     for k, features in enumerate(layout.sets):
         parts += [_Part(k, features, float(spare.losses[k])), *([stand_ins[k]] if k in stand_ins else [])]
     bank, answers = _answers(layout, spare, parts)
-    stops = tuple(
-        Stop(np.array([*members(part.features)], np.int64), answer, _gains(layout, spare, barred, parts[place:]))
-        for place, (part, answer) in enumerate(zip(parts, answers, strict=True))
-    )
+    stops = list[Stop]()
+    for place, (part, answer) in enumerate(zip(parts, answers, strict=True)):
+        gains = _gains(layout, spare, barred, parts[place:])
+        planned = _planned(layout, parts[place:], gains, barred)
+        stops.append(Stop(np.array([*members(part.features)], np.int64), answer, gains, planned))
     return RestOfPlan(
-        PlanLayout(stops, bank, layout.gains_bank),
+        PlanLayout(tuple(stops), bank, layout.gains_bank),
         np.array([part.own for part in parts]),
         np.array([part.stands_in for part in parts]),
         np.array([part.loss for part in parts]),
+        keeps_plan,
     )
+
+
+def _keeps_plan(layout: PlanLayout, spare: Spare, barred: int, stand_ins: dict[int, _Part]) -> bool:
+    """Return whether what is left gains at least half of what all stops do beside the first, in expected loss."""
+    losses: list[float] = spare.losses.tolist()
+    left = [loss for loss, wanted in zip(losses, layout.sets, strict=True) if not wanted & barred]
+    least = min([*left, *(part.loss for part in stand_ins.values())], default=np.inf)
+    return losses[0] - least >= _HALF * (losses[0] - min(losses))
 
 
 def _stand_ins(layout: PlanLayout, spare: Spare, barred: int) -> dict[int, _Part]:
@@ -129,11 +142,26 @@ def _gains(layout: PlanLayout, spare: Spare, barred: int, parts: list[_Part]) ->
         return _constant([part.loss - here.loss for part in later])
     if is_broken:  # a row that lacks some of the first stop's features goes on to its stand-in
         return _constant([-1.0, *[0.0] * (len(later) - 1)])
-    gains, own = layout.stops[here.own].gains, [part.own - here.own - 1 for part in later]
+    gains = layout.stops[here.own].gains
     assert gains is not None  # noqa: S101 - there are later stops
-    scaled = [_scale(part, here, spare) for part in later]
+    own, scaled = [part.own - here.own - 1 for part in later], [_scale(part, here, spare) for part in later]
     scale, constant = np.array([each[0] for each in scaled]), np.array([each[1] for each in scaled])
     return evolve(gains, weights=gains.weights[:, own] * scale, intercept=gains.intercept[own] * scale + constant)
+
+
+def _planned(layout: PlanLayout, parts: list[_Part], gains: Answer | None, barred: int) -> Answer | None:
+    """Return the gains of a plan at the first part, beside its other `gains`; None where it does not go on."""
+    here, *later = parts
+    planned = layout.stops[here.own].planned
+    if planned is None or gains is None or here.stands_in or here.features & barred:
+        return None
+    own, stands_in = [part.own - here.own - 1 for part in later], np.array([part.stands_in for part in later])
+    learners = np.union1d(gains.learners, planned.learners)
+    widths = layout.gains_bank.widths[learners]
+    weights = np.zeros((int(widths.sum()), len(later)))
+    for answer, some in ((gains, gains.weights * stands_in), (planned, planned.weights[:, own] * ~stands_in)):
+        weights[np.repeat(np.isin(learners, answer.learners), widths)] += some
+    return Answer(learners, weights, np.where(stands_in, gains.intercept, planned.intercept[own]))
 
 
 def _scale(part: _Part, here: _Part, spare: Spare) -> tuple[float, float]:

@@ -44,8 +44,8 @@ class Stop:
         without prices. It reads these features and the scores of `answer`. None at the last stop.
     planned : Answer or None
         The same at the predictor's own prices and the tradeoff of a rung: the expected loss from each later stop on,
-        with the price of all purchases from there on. It replaces `gains` on planned rungs, where nothing is known, and
-        nothing that the plan relies on is barred; with a cap, as long as the row can pay for its choice, and then still
+        with the price of all purchases from there on. It replaces `gains` on planned rungs, where the plan goes on with
+        what is known and without what is barred; with a cap, as long as the row can pay for its choice, and then still
         for what it would choose by `gains`.
     """
 

@@ -46,7 +46,9 @@ class PlannedRows {
     this.rest = this.rests.without((gone & relied) === 0n ? 0n : gone);
     const { parts } = this.rest;
     this.canHave = parts.map(({ features }) => (features & bars) === 0n);
-    this.planned = plan.planned && (bars & relied) === 0n && this.before === 0n && leftOut === 0n;
+    const lacks = (bars & relied) !== 0n;
+    const goesOn = plan.byValues ? !lacks || (plan.spare && this.rest.keepsPlan) : !lacks && this.before === 0n;
+    this.planned = plan.planned && goesOn && leftOut === 0n;
     this.stop = this.rest.bestFirst.find((k) => parts[k].features !== 0n && (parts[k].features & ~this.have) === 0n) ?? 0;
     for (let i = 0; i < this.width; ++i) engine.setDouble(this.x + 8 * i, known.get(i) ?? NaN);
     if (this.stop === 0) this.beginFirst(bars, leftOut);
@@ -122,11 +124,11 @@ class PlannedRows {
   // The choice of a row at its stop, as the engine makes it: by the plan as long as the row can pay for that, and for what
   // it would choose by its gains after that; else by its gains.
   choose() {
-    const follows = this.planned && this.rest.ownStop(this.stop).planned !== null && this.why === 0;
+    const follows = this.planned && this.rest.planned(this.stop) !== null && this.why !== CUT;
     const choice = this.chooseBy(follows, this.why);
-    if (!follows || (choice.why === 0 && (choice.to === this.stop || this.cap === Infinity))) return choice;
+    if (!follows || (choice.why !== CUT && (choice.to === this.stop || this.cap === Infinity))) return choice;
     const left = this.chooseBy(false, Math.max(choice.why, CUT));
-    return choice.why === 0 && (left.to === this.stop || this.keeps(choice.to, left.to)) ? choice : left;
+    return choice.why !== CUT && (left.to === this.stop || this.keeps(choice.to, left.to)) ? choice : left;
   }
 
   // Whether the row can pay for a stop after another one.
@@ -139,12 +141,11 @@ class PlannedRows {
   // See `choose` of engine/plan.h.
   chooseBy(follows, before) {
     const { engine, plan, rest, stop, x } = this;
-    const { planned, fixed } = rest.ownStop(stop);
+    const fixed = rest.ownStop(stop)[rest.hasStandIns ? "fixedBeside" : "fixed"];
     const count = rest.parts.length - 1 - stop;
     const gainsOf = (model) => (Array.isArray(model) ? model : engine.score(model, x, count));
-    const model = follows ? planned : count ? rest.gains(stop) : null;
-    if (model === null) return { stop, to: stop, why: before, gains: [], total: [], reach: [], follows, fixed: false, tradeoff: plan.tradeoff };
-    let changes = gainsOf(model);
+    if (!follows && !count) return { stop, to: stop, why: before, gains: [], total: [], reach: [], follows, fixed: false, tradeoff: plan.tradeoff };
+    let changes = follows ? this.plannedGains(stop) : gainsOf(rest.gains(stop));
     const offers = rest.parts.slice(stop + 1).map(({ features }) => this.items(features));
     const tradeoff = this.planned && !follows ? plan.tradeoffLeft : plan.tradeoff;
     const total = offers.map((items, j) => changes[j] + tradeoff * this.added(items));
@@ -155,6 +156,15 @@ class PlannedRows {
     if (having !== every) why = UNAVAILABLE;
     if (follows && fixed) changes = gainsOf(rest.gains(stop)); // what the set is expected to gain all the same
     return { stop, to, why, gains: changes.map((change) => -change), total, reach, follows, fixed: follows && fixed, tradeoff };
+  }
+
+  // What a plan expects of later stops; of stand-ins it is what they gain without it.
+  plannedGains(stop) {
+    const { engine, plan, rest, x } = this, { own } = rest.parts[stop], later = rest.parts.slice(stop + 1);
+    const planned = engine.score(rest.planned(stop), x, plan.stops.length - 1 - own);
+    if (!rest.hasStandIns) return planned;
+    const gains = engine.score(rest.gains(stop), x, later.length);
+    return later.map((part, j) => (part.standsIn ? gains[j] : planned[part.own - own - 1]));
   }
 
   // The price of what items add, as it is compared with gains.
