@@ -61,6 +61,7 @@ KINDS = {
     "chain": lambda: (fit("cronus"), prices()),
     "stage-tree": lambda: (fit("cstc"), prices()),
     "plan": lambda: (fit("planner", tradeoff=1e-3), prices()),
+    "plan-by-values": lambda: (by_values(fit("planner", tradeoff=1e-3)), prices()),
     "forest": lambda: adopt("ensemble.RandomForestClassifier", n_estimators=20, max_depth=6),
     "histogram": lambda: adopt("ensemble.HistGradientBoostingClassifier", max_iter=20),
     "xgboost": lambda: adopt("xgboost.XGBClassifier", n_estimators=20),
@@ -70,6 +71,17 @@ KINDS = {
     "classes-spared": lambda: adopt("ensemble.HistGradientBoostingClassifier", classes=3, rows=True, max_iter=10),
     "xgboost-spared": lambda: adopt("xgboost.XGBClassifier", rows=True, n_estimators=20),
 }
+
+
+def by_values(fitted):
+    """The plan, on a rung where values decide: more is expected of each stop, and of one after another even more."""
+    model = fitted.predictor_
+    plans = [
+        stop.gains and evolve(stop.gains, intercept=stop.gains.intercept - 0.01 * (1 + number))
+        for number, stop in enumerate(model.stops)
+    ]
+    stops = [evolve(stop, planned=planned) for stop, planned in zip(model.stops, plans, strict=True)]
+    return cf.FittedEstimator(evolve(model, stops=stops, ladder=[Rung(0.0, model.tradeoff, planned=True)]))
 
 
 def adopt(name, classes=2, *, rows=False, **settings):
