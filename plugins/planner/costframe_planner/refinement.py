@@ -48,7 +48,7 @@ class Refinement:
 
 def in_proportion(full: float) -> Apart:
     """Return what tells how far costs are apart in logarithms."""
-    least = _CHEAPEST * full
+    least = max(_CHEAPEST * full, float(np.finfo(np.float64).tiny))  # a share of a subnormal price may be zero
     return lambda a, b: abs(log(max(a.cost, least) / max(b.cost, least)))
 
 

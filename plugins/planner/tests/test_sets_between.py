@@ -68,6 +68,12 @@ def test_further_plans_are_where_costs_are_farthest_apart_in_proportion():
     assert 1 < max(steps) <= 4 / 3
 
 
+def test_costs_of_subnormal_prices_are_not_apart():
+    points = [evolve(new_point(tradeoff), cost=cost, loss=0.0) for tradeoff, cost in ((1.0, 5e-324), (2.0, 0.0))]
+    assert Refinement(9, 0.1, in_proportion(5e-324)).place(points) is None
+    assert Refinement(9, 0.1, in_area(5e-324, 1.0)).place(points) is None
+
+
 def test_further_plans_by_area_are_where_both_cost_and_loss_fall_and_one_without_a_loss_divides_their_step():
     known = {1.0: (100.0, 0.5), 2.0: (60.0, 0.5), 3.0: (30.0, 0.9), 4.0: (28.0, 1.6), 5.0: (0.0, 1.6)}
 
