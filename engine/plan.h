@@ -45,6 +45,7 @@ struct PaidSets {
 };
 
 // A row: its stop, or its next one while it waits. Words of the features that have values follow.
+// Why it may be cut are bits, of both limits: absence hides a cap to others, but it is the cap that parts it from a plan.
 struct PlanRow {
     i64 stop, paid, why, rounds, status;
 };
@@ -114,7 +115,7 @@ struct PlanRows {
         std::vector<i64> to(n, stop);
         const i64 later = plan.sets.rows - 1 - stop;
         const bool has_plan = sets.planned && own.planned >= 0;  // by which rows go as long as they can pay for it
-        const auto follows = [&](i64 i) { return has_plan && row(rows[i]).why != by_cap; };
+        const auto follows = [&](i64 i) { return has_plan && (row(rows[i]).why & by_cap) == 0; };
         if (has_plan) {
             std::ranges::copy_if(every, std::back_inserter(others), follows);
             const std::vector<double> gains = score(own.planned, table, others, later);
@@ -149,7 +150,7 @@ struct PlanRows {
         const i64 to = choose(stop, left, gains, sets.price_left);
         if (planned != stop) {
             if (to == stop || sets.kept(row.paid, planned)[to]) return planned;
-            left.why = std::max<i64>(left.why, by_cap);
+            left.why |= by_cap;
         }
         row.why = left.why;
         return to;
@@ -166,8 +167,8 @@ struct PlanRows {
                 if (total < least[k]) least[k] = total, to[k] = j;
             }
         }
-        if (to[2] != to[1]) row.why = std::max<i64>(row.why, by_cap);
-        if (to[1] != to[0]) row.why = by_absence;
+        if (to[2] != to[1]) row.why |= by_cap;
+        if (to[1] != to[0]) row.why |= by_absence;
         return to[2];
     }
 

@@ -59,18 +59,18 @@ def left_out(predictor, rest, costs, max_cost, barred, paid):
 
 def begin(predictor, costs, max_cost, barred, without, paid):
     """What a row has at stop 0, and what of it is missing and why."""
-    had, reason = [], "complete"
+    had, reasons = [], {"complete"}
     for f in predictor.stops[0].features:
         name = predictor.feature_names[f]
         if name in barred:
-            reason = "unavailable"
+            reasons.add("unavailable")
         elif name in without or (
             max_cost is not None and exact_price(items([*had, name], costs) - paid, costs) > written(max_cost)
         ):
-            reason = "max_cost" if reason == "complete" else reason
+            reasons.add("max_cost")
         else:
             had.append(name)
-    return had, reason
+    return had, reasons
 
 
 def least(values):
@@ -96,8 +96,7 @@ def choose(at, gains, planned, value_of, left, can_have, can_pay):
         there = {j: v for j, v in wanted.items() if j == at or can_have(j)}
         to, best = least({j: v for j, v in there.items() if j == at or can_pay(j)}), least(paid)
         kept = {"unavailable"} if least(wanted) != least(there) else set()
-        follows = kept or to == least(there)
-        if follows and (at in (to, best) or can_pay(to, best)):
+        if to == least(there) and (at in (to, best) or can_pay(to, best)):
             return to, kept
         kept.add("max_cost")
     if least(value) != least(had):
@@ -135,14 +134,14 @@ def keeps_plan(predictor, rest, barred):
 
 def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(), own=False):
     """Follow a row: exit, scores, names bought, cost, trips, reason, stops visited; with ladder at its `own` prices."""
-    names, planned, asked = predictor.feature_names, False, None
+    names, planned, left = predictor.feature_names, False, tradeoff
     rest = predictor.rest(
         predictor.terms(costs, unavailable=tuple(unavailable), known=known, max_cost=max_cost, tradeoff=tradeoff)
     )
     stops, bank = rest.layout.stops, rest.layout.bank  # with stand-ins where something is unavailable or left out
     if own and predictor.ladder:
         rung = [each for each in predictor.ladder if each.least <= tradeoff][-1]
-        asked, tradeoff, planned = tradeoff, rung.tradeoff, rung.planned
+        tradeoff, planned, left = rung.tradeoff, rung.planned, left if rung.planned else rung.tradeoff
     sets = [{names[f] for f in stop.features} for stop in stops]
     given = set(known) & set(names) if isinstance(known, dict) else set()
     before = items([name for name in known if name in names], costs)
@@ -158,10 +157,10 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
     if is_barred and by_values and predictor.spare is not None:
         goes_on = keeps_plan(predictor, rest, barred)
     planned = planned and goes_on and not without
-    left = asked if planned else tradeoff
+    tradeoff = tradeoff if planned else left
     at = next((k for k in rest.best_first if sets[k] and sets[k] <= given), 0)
-    had, reason = begin(predictor, costs, max_cost, barred, without, before) if at == 0 else ([], "complete")
-    reasons, have, trips, visited = {reason}, given | set(had), int(bool(set(had) - given)), [at]
+    had, reasons = begin(predictor, costs, max_cost, barred, without, before) if at == 0 else ([], {"complete"})
+    have, trips, visited = given | set(had), int(bool(set(had) - given)), [at]
     paid = before | items(had, costs)
 
     def can_pay(*way):
@@ -178,7 +177,7 @@ def walk(predictor, row, costs, tradeoff, max_cost=None, unavailable=(), known=(
         mine = scores(stops[at].answer, bank, seen)
         if at == len(stops) - 1:
             break
-        follows = planned and ("unavailable" in reasons or "max_cost" not in reasons)  # absence hides a cap
+        follows = planned and "max_cost" not in reasons
         plan = stops[at].planned if follows else None
         to, kept = choose(at, stops[at].gains, plan, value_of, left, lambda j: not sets[j] & barred, can_pay)
         reasons |= kept

@@ -81,7 +81,7 @@ def by_values(fitted):
         for number, stop in enumerate(model.stops)
     ]
     stops = [evolve(stop, planned=planned) for stop, planned in zip(model.stops, plans, strict=True)]
-    return cf.FittedEstimator(evolve(model, stops=stops, ladder=[Rung(0.0, model.tradeoff, planned=True)]))
+    return cf.FittedEstimator(evolve(model, stops=stops, ladder=[Rung(0.0, 2.0 * model.tradeoff, planned=True)]))
 
 
 def adopt(name, classes=2, *, rows=False, **settings):

@@ -118,7 +118,7 @@ def test_rungs_decide_at_the_models_own_prices_alone(case):
     predictor = evolve(predictor, costs=costs)
     several = [{"tradeoff": tradeoff} for tradeoff in (0.0, 0.07, predictor.tradeoff, 7.0)]
     limited = [{"max_cost": 1.0}, {"max_cost": 1e9}, {"unavailable": predictor.feature_names[:1]}]
-    limited += [{"max_cost": drawn["max_cost"], "tradeoff": drawn["tradeoff"]}]
+    limited += [{name: drawn[name] for name in some} for some in (("max_cost", "tradeoff"), (*drawn,))]
     for terms in ({}, {"costs": evolve(costs)}, *several, *limited):
         values = predictor.predict(X, **terms)
         for i, row in enumerate(X):
@@ -212,6 +212,18 @@ def test_a_plan_that_spends_what_the_best_set_in_reach_costs_is_left(cap, ways, 
     check_row(twin, end, asked)
     why = predictor.inquire(max_cost=cap).why()
     assert why.tradeoff == (0.01 if ways == [0, 2] else 0.05)
+
+
+def test_where_a_plan_does_not_go_on_rows_decide_as_without_it():
+    """The tradeoff of its rung, .5, is for its own gains: at it, a would not pay for its 3."""
+    costs, X = CostModel.of({"a": 3.0, "b": 39.0}), np.array([[0.25, 3.0]])
+    predictor = small_then_large(costs, 0.5)
+    without = evolve(predictor, ladder=[Rung(0.0, 0.01), Rung(1e9, 0.5, planned=True)])
+    for limits in ({"unavailable": "b"}, {"unavailable": "b", "max_cost": 9.0}):
+        assert predictor.exits(X, **limits).tolist() == without.exits(X, **limits).tolist() == [1]
+    for known in ({"b": 3.0}, {"a": 0.25}):
+        (end, asked), (as_end, as_asked) = (inquire(each, X[0], known=known) for each in (predictor, without))
+        assert (end.exit, asked) == (as_end.exit, as_asked) == (3, ["a" if "b" in known else "b"])
 
 
 def draw_plan(rng, names="abcd"):

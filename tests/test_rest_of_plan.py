@@ -185,6 +185,32 @@ def test_a_plan_by_values_ends_where_less_than_half_of_the_gains_is_left():
         assert (model.exits(X, unavailable="c")[0] > 0) == buys
 
 
+def test_a_row_that_its_cap_parts_from_its_plan_is_parted_though_it_lacks_something_too():
+    """It wants c, then b and d, more than its cap: in reach is a by its plan, b by its gains."""
+    names, nothing = (*NAMES, "d"), Answer([], np.empty((0, 1)), [0.0])
+
+    def stop(features, *both):  # learners without weights: values decide
+        return Stop(features, nothing, *(Answer([4], np.zeros((1, len(values))), values) for values in both))
+
+    sure = stop([], [-1.0, -2.0, -1.0, -1.0], [-3.0, -2.0, -4.0, -5.0])
+    stops = sure, *(stop([f], *[[0.0] * left] * 2) for f, left in ((0, 3), (1, 2))), stop([1, 3], [0.0]), stop([2])
+    banks = WeakLearnerBank.from_trees(stump(0, 0.0, 0.0), names), WeakLearnerBank.columns((*names, "score 0"))
+    expected = AbsenceLosses(0.0, np.eye(4, dtype=bool), [0.0] * 4, [0.0] * 4)
+    spare = Spare(banks[0], nothing, expected, [1.0, 0.5, 0.5, 0.0, 0.5])
+    costs, ladder = CostModel.of({"a": 1.0, "b": 1.0, "c": 1.0, "d": 9.0}), [Rung(0.0, 0.01, planned=True)]
+    model = PlannedPredictor(*banks, stops, 0.01, costs, ladder=ladder, spare=spare)
+    for limits, exit_, reason in (
+        ({"unavailable": "c"}, 3, "unavailable"),
+        ({"max_cost": 2.0}, 4, "complete"),
+        ({"max_cost": 2.0, "unavailable": "c"}, 2, "unavailable"),
+    ):
+        inquiry = model.inquire(**limits)
+        assert set(inquiry.needs) == {names[f] for f in stops[exit_].features}
+        inquiry.supply(dict.fromkeys(inquiry.needs, 0.0))
+        assert (inquiry.answer.exit, inquiry.answer.reason) == (exit_, reason)
+        assert model.exits(np.zeros((20, 4)), **limits).tolist() == [exit_] * 20
+
+
 def test_what_was_saved_answers_in_an_outage_to_the_bit(tmp_path):
     save(plan(), tmp_path / "model")
     loaded = load(tmp_path / "model")

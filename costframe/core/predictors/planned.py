@@ -356,16 +356,17 @@ class PlannedPredictor(Predictor):
 
     def _make_terms(self, terms: Terms) -> PlanTerms:
         prices, limits, known = terms.prices, terms.limits, _items_paid(terms)
-        asked = self._asked(terms)
+        asked, left_out = self._asked(terms), self._without(terms)
         rung = self._rung(terms.costs, asked)
+        planned = rung.planned and not left_out and self._goes_on(terms)
         return PlanTerms.of(
             stop_prices(prices, self.rest(terms).layout.sets, self.batch),
-            rung.tradeoff,
+            rung.tradeoff if planned or not rung.planned else asked,  # that of a plan is for its gains alone
             limits,
             known=known,
-            planned=rung.planned and self._goes_on(terms),
+            planned=planned,
             asked=asked,
-            left_out=self._without(terms),
+            left_out=left_out,
         )
 
     def _goes_on(self, terms: Terms) -> bool:

@@ -24,7 +24,7 @@ class Choice:
 
     stop: int
     to: int  # itself where the row stays
-    why: int  # COMPLETE, CUT or UNAVAILABLE, after the choice
+    why: int  # bits, CUT and UNAVAILABLE, after the choice
     gains: F8  # (later stops,): expected decreases of the loss; of a planned rung net of later purchases
     total: F8  # (later stops,): what the row compares with 0
     reach: U8  # (later stops,): 0, _HAVE or _PAY
@@ -39,14 +39,14 @@ class Choice:
         A row follows its plan as long as it can pay for its choice, and for what it would choose by its gains after
         that; else it chooses by its gains.
         """
-        follows = terms.planned and plan.stops[stop].planned is not None and why != CUT
+        follows = terms.planned and plan.stops[stop].planned is not None and not why & CUT
         choice = cls._by(plan, terms, stop, paid, why, row, follows=follows)
         if not follows:
             return choice
-        if choice.why != CUT and (choice.to == stop or terms.cap == np.inf):
+        if not choice.why & CUT and (choice.to == stop or terms.cap == np.inf):
             return choice
-        left = cls._by(plan, terms, stop, paid, max(choice.why, CUT), row, follows=False)
-        if choice.why == CUT:
+        left = cls._by(plan, terms, stop, paid, choice.why | CUT, row, follows=False)
+        if choice.why & CUT:
             return left
         kept = left.to == stop or terms.prices.kept(paid, terms.known, terms.cap)[choice.to, left.to]
         return choice if kept else left
@@ -67,8 +67,8 @@ class Choice:
             total = changes + price[stop + 1 :]
         reach = np.where(can_have[stop + 1 :], np.where(can_pay[stop + 1 :], _PAY, _HAVE), 0).astype(np.uint8)
         every, having, to = (_least(total, reach >= least, stop) for least in (0, _HAVE, _PAY))
-        why = max(why, CUT) if to != having else why
-        why = UNAVAILABLE if having != every else why
+        why |= CUT if to != having else COMPLETE
+        why |= UNAVAILABLE if having != every else COMPLETE
         fixed = follows and not len(decides.learners) and own.gains is not None
         if fixed:  # constants of a plan that knows its stop; see what the set is expected to gain all the same
             changes = plan.expected_gains(stop, row, planned=False)[0]

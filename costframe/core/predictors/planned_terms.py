@@ -32,7 +32,7 @@ class PlanTerms:
 
     prices: StopPrices
     tradeoff: float  # loss accepted per unit of cost
-    tradeoff_left: float  # the same for rows that the cap keeps from their plan
+    tradeoff_left: float  # the same for rows that the cap keeps from their plan: what was asked for
     limited: bool  # whether there are limits
     cap: float  # cap on the cost of one row, infinite without one
     known: int  # items paid for before the first stop
@@ -40,7 +40,7 @@ class PlanTerms:
     first_features: frozenset[int]  # that a row has at stop 0: those of its set that are available and affordable
     first_missing: tuple[int, ...]  # the other features of its set
     first_paid: int  # items that a row has paid for at stop 0, known ones included
-    first_reason: int  # why features of stop 0 are missing: COMPLETE, CUT or UNAVAILABLE
+    first_reason: int  # why features of stop 0 are missing: bits, CUT and UNAVAILABLE
     stand_in_reason: int  # why rows are answered by stand-ins, if there are any: CUT or UNAVAILABLE
     planned: bool  # whether stops have plans for these terms, apart from the cap
 
@@ -66,14 +66,13 @@ class PlanTerms:
         sets = [set(members(bundle & (1 << d) - 1)) for bundle in prices.bundles]
         for f in sorted(sets[0]):
             if f in limits.barred:
-                begun = UNAVAILABLE
+                begun |= UNAVAILABLE
             elif f in left_out or not prices.is_within(limits.cap, known, prices.buying(known, [*first, f])):
-                begun = max(begun, CUT)
+                begun |= CUT
             else:
                 first.append(f)
         paid = prices.buying(known, first)
         reachable = np.array([not each & limits.barred for each in sets])
-        planned = planned and not left_out
         return PlanTerms(
             prices,
             tradeoff,

@@ -20,7 +20,7 @@ from costframe.core.cost.totals import Charges
 from costframe.core.learners.bits import as_set, as_words, members, word_count
 from costframe.core.machine import over_chunks
 from costframe.core.predictors.planned_terms import PaidSets, Place, PlanTerms
-from costframe.core.prices.limits import COMPLETE, REASONS
+from costframe.core.prices.limits import COMPLETE, REASONS, UNAVAILABLE
 from costframe.core.prices.price_arrays import ZERO
 from costframe.core.stages.rest_of_plan import RestOfPlan
 from costframe.core.stages.stages import Answer
@@ -40,7 +40,7 @@ class PlannedState(NamedTuple):
     paid: int  # items
     have: int  # features with values, one bit a column
     stop: int  # the row's stop, or its next one while it waits for features
-    why: int  # COMPLETE, CUT or UNAVAILABLE
+    why: int  # bits: CUT, UNAVAILABLE
     needs: tuple[int, ...]
 
     @classmethod
@@ -150,7 +150,8 @@ class PlannedWalker:
     def reason(self) -> str:
         """Why the row ended; see `Prediction`."""
         stands_in = self.way.stands_in[self.state.stop]
-        return REASONS[max(self.state.why, self.way.terms.stand_in_reason if stands_in else COMPLETE)]
+        why = self.state.why | (self.way.terms.stand_in_reason if stands_in else COMPLETE)
+        return REASONS[UNAVAILABLE if why & UNAVAILABLE else why]
 
 
 def _carry(way: PlannedWay, row: bytes, paid: int, have: int, supplied: bytes | None) -> PlannedState:
@@ -177,7 +178,7 @@ class PlannedRows:
     exits: I8  # (n,): stop that answers each row
     paid: list[int]  # distinct sets of items that rows paid for
     account: I8  # (n,): place of each row's set in `paid`
-    why: I8  # (n,): COMPLETE, CUT or UNAVAILABLE
+    why: I8  # (n,): bits, CUT and UNAVAILABLE
     rounds: I8  # (n,): visits that bought something
     to: NDArray[np.int32]  # (n, m): where rows go from each stop, -1 from stops that they do not visit
 
@@ -209,7 +210,7 @@ def _walk(rest: RestOfPlan, terms: PlanTerms, X: F8) -> PlannedRows:
     paid, to = PaidSets(terms, [terms.first_paid]), np.full((n, len(plan.sets)), -1, np.int32)
     _carry_rows(plan, paid, _NONE, rows, places, to)
     exits, account, why, rounds = places.T[: Place.STATUS].copy()
-    why = np.maximum(why, np.where(rest.stands_in[exits], terms.stand_in_reason, COMPLETE))
+    why |= np.where(rest.stands_in[exits], terms.stand_in_reason, COMPLETE)
     return PlannedRows(rows[:, d:].copy(), exits, paid.sets, account, why, rounds, to)
 
 

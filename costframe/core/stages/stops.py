@@ -69,7 +69,8 @@ class Rung:
     ----------
     least, tradeoff : float
     planned : bool
-        Whether the stops' `planned` gains decide.
+        Whether the stops' `planned` gains decide, for which alone the tradeoff is then: where they do not, rows decide
+        at the one asked for.
     """
 
     least: float

@@ -49,6 +49,7 @@ class PlannedRows {
     const lacks = (bars & relied) !== 0n;
     const goesOn = plan.byValues ? !lacks || (plan.spare && this.rest.keepsPlan) : !lacks && this.before === 0n;
     this.planned = plan.planned && goesOn && leftOut === 0n;
+    this.tradeoff = this.planned || !plan.planned ? plan.tradeoff : plan.tradeoffLeft; // of a plan, for its gains alone
     this.stop = this.rest.bestFirst.find((k) => parts[k].features !== 0n && (parts[k].features & ~this.have) === 0n) ?? 0;
     for (let i = 0; i < this.width; ++i) engine.setDouble(this.x + 8 * i, known.get(i) ?? NaN);
     if (this.stop === 0) this.beginFirst(bars, leftOut);
@@ -75,9 +76,9 @@ class PlannedRows {
   beginFirst(bars, leftOut) {
     let first = 0n;
     for (const f of members(this.rest.parts[0].features)) {
-      if ((bars & bit(f)) !== 0n) this.why = UNAVAILABLE;
-      else if ((leftOut & bit(f)) !== 0n) this.why = Math.max(this.why, CUT);
-      else if (this.cap < Infinity && this.owedWith(this.items(first | bit(f))) > this.cap) this.why = Math.max(this.why, CUT);
+      if ((bars & bit(f)) !== 0n) this.why |= UNAVAILABLE;
+      else if ((leftOut & bit(f)) !== 0n) this.why |= CUT;
+      else if (this.cap < Infinity && this.owedWith(this.items(first | bit(f))) > this.cap) this.why |= CUT;
       else first |= bit(f);
       if ((first & bit(f)) === 0n) {
         this.have |= bit(f);
@@ -124,11 +125,11 @@ class PlannedRows {
   // The choice of a row at its stop, as the engine makes it: by the plan as long as the row can pay for that, and for what
   // it would choose by its gains after that; else by its gains.
   choose() {
-    const follows = this.planned && this.rest.planned(this.stop) !== null && this.why !== CUT;
+    const follows = this.planned && this.rest.planned(this.stop) !== null && (this.why & CUT) === 0;
     const choice = this.chooseBy(follows, this.why);
-    if (!follows || (choice.why !== CUT && (choice.to === this.stop || this.cap === Infinity))) return choice;
-    const left = this.chooseBy(false, Math.max(choice.why, CUT));
-    return choice.why !== CUT && (left.to === this.stop || this.keeps(choice.to, left.to)) ? choice : left;
+    if (!follows || ((choice.why & CUT) === 0 && (choice.to === this.stop || this.cap === Infinity))) return choice;
+    const left = this.chooseBy(false, choice.why | CUT);
+    return (choice.why & CUT) === 0 && (left.to === this.stop || this.keeps(choice.to, left.to)) ? choice : left;
   }
 
   // Whether the row can pay for a stop after another one.
@@ -144,16 +145,15 @@ class PlannedRows {
     const fixed = rest.ownStop(stop)[rest.hasStandIns ? "fixedBeside" : "fixed"];
     const count = rest.parts.length - 1 - stop;
     const gainsOf = (model) => (Array.isArray(model) ? model : engine.score(model, x, count));
-    if (!follows && !count) return { stop, to: stop, why: before, gains: [], total: [], reach: [], follows, fixed: false, tradeoff: plan.tradeoff };
+    if (!follows && !count) return { stop, to: stop, why: before, gains: [], total: [], reach: [], follows, fixed: false, tradeoff: this.tradeoff };
     let changes = follows ? this.plannedGains(stop) : gainsOf(rest.gains(stop));
     const offers = rest.parts.slice(stop + 1).map(({ features }) => this.items(features));
-    const tradeoff = this.planned && !follows ? plan.tradeoffLeft : plan.tradeoff;
+    const tradeoff = this.planned && !follows ? plan.tradeoffLeft : this.tradeoff;
     const total = offers.map((items, j) => changes[j] + tradeoff * this.added(items));
     const reach = offers.map((items, j) => (!this.canHave[stop + 1 + j] ? 0
       : this.cap < Infinity && this.owedWith(items) > this.cap ? HAVE : PAY));
     const [every, having, to] = [0, HAVE, PAY].map((least) => this.least(total, reach, least));
-    let why = to !== having ? Math.max(before, CUT) : before;
-    if (having !== every) why = UNAVAILABLE;
+    const why = before | (to !== having ? CUT : 0) | (having !== every ? UNAVAILABLE : 0);
     if (follows && fixed) changes = gainsOf(rest.gains(stop)); // what the set is expected to gain all the same
     return { stop, to, why, gains: changes.map((change) => -change), total, reach, follows, fixed: follows && fixed, tradeoff };
   }
@@ -195,14 +195,14 @@ class PlannedRows {
     const { own, standsIn } = rest.parts[stop];
     const scores = engine.doubles(x + 8 * d, plan.outputs);
     const values = predict(standsIn ? plan.spare.stage : plan.stops[own].stage, scores);
-    const why = standsIn ? Math.max(this.why, this.canHave.every(Boolean) ? CUT : UNAVAILABLE) : this.why;
-    return { values, place: null, exit: own, reason: REASONS[why] };
+    const why = this.why | (!standsIn ? 0 : this.canHave.every(Boolean) ? CUT : UNAVAILABLE);
+    return { values, place: null, exit: own, reason: REASONS[why & UNAVAILABLE || why] };
   }
 
   // Why it asks for what it needs, or why it stays.
   grounds() {
     const { choice, needs, have, rest, plan: { unit, realised } } = this;
-    const { tradeoff } = choice ?? this.plan;
+    const { tradeoff } = choice ?? this;
     const isSet = choice === null || (choice.fixed && choice.gains[choice.to - choice.stop - 1] <= 0);
     if (choice === null || (needs.length && isSet)) return { asks: [{ columns: needs, purpose: "every row reads it" }], tradeoff };
     const further = (stop) => rest.parts[stop].features & ~have;
