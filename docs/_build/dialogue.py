@@ -21,7 +21,7 @@ NAMES = {
     "cp": "chest pain", "trestbps": "blood pressure", "chol": "cholesterol", "fbs": "fasting sugar", "restecg": "ECG",
     "exang": "exercise angina", "oldpeak": "ST depression", "thalach": "heart rate",
 }  # fmt: skip
-TRAINED, PATIENT = 200, 240  # rows of the tutorial's table
+TRAINED, PATIENT = 200, 203  # rows of the tutorial's table
 WIDTH, LINE, LETTERS = 880, 20, 66  # pixels, and letters of a line
 STYLE = """
 text { font: 14px system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; fill: #1c2430; }
