@@ -211,6 +211,17 @@ def test_a_row_that_its_cap_parts_from_its_plan_is_parted_though_it_lacks_someth
         assert model.exits(np.zeros((20, 4)), **limits).tolist() == [exit_] * 20
 
 
+def test_a_plan_by_values_counts_on_stand_ins_only_where_own_stops_gain_much_less_without_them():
+    for losses, counts in (((1.0, 1.0, 0.5, 0.0), False), ((1.0, 1.0, 0.0, 0.05), False), ((1.0, 1.0, 0.0, 0.2), True)):
+        model = selecting(losses)
+        rest = model.rest(model.terms(unavailable=("b",)))
+        assert rest.keeps_plan
+        assert rest.stands_in.tolist() == [False, False, False, True, False]
+        gains = rest.layout.expected_gains(1, np.array([[-1.0, 1.0, 1.0, 0.0]]), planned=True)[0]
+        assert (gains[1] != 0) == counts
+        assert gains[[0, 2]].tolist() == [-1.0, 1.0]  # of own stops, as in the plan
+
+
 def test_what_was_saved_answers_in_an_outage_to_the_bit(tmp_path):
     save(plan(), tmp_path / "model")
     loaded = load(tmp_path / "model")

@@ -17,6 +17,7 @@ from costframe.core.stages.stops import PlanLayout, Stop
 
 _SURE, _HARDLY = 0.02, 0.001  # shares of the range of the own stops' expected losses
 _HALF = 0.5  # least share of gains that is left where a plan goes on
+_NEARLY = 0.9  # least share of own stops where a plan goes on with these alone
 _LEAST = 1e-9  # least gain, as a share of the largest loss, by which another one is scaled
 
 
@@ -61,11 +62,14 @@ def rest_of_plan(layout: PlanLayout, spare: Spare, barred: int) -> RestOfPlan:
     A stop that needs some has a stand-in with the rest of its set, where the spare ensemble answers as it does without
     the other features; that of the last stop has all other features of the plan. Gains of stand-ins are those of the
     stops before the outage, row by row, times the share that expected losses leave of them, under plans by values too:
-    a plan tells what own stops gain, if they are available. None stands in where an own stop within the rest has a
+    a plan tells what own stops gain, if they are available. Where these alone gain nearly as much as all, it goes on
+    with them: to it, stand-ins gain nothing, as gains that do not look ahead make it buy what it needs not. None stands
+    in where an own stop within the rest has a
     surely smaller expected loss, and else it has a hardly smaller one than any of these, as it knows more.
     """
     stand_ins = _stand_ins(layout, spare, barred)
-    keeps_plan = _keeps_plan(layout, spare, barred, stand_ins)
+    keeps_plan = _leaves(_HALF, layout, spare, barred, stand_ins)
+    alone = _leaves(_NEARLY, layout, spare, barred, {})
     if not stand_ins:
         return RestOfPlan.whole(layout, keeps_plan=keeps_plan)
     parts = list[_Part]()
@@ -75,7 +79,7 @@ def rest_of_plan(layout: PlanLayout, spare: Spare, barred: int) -> RestOfPlan:
     stops = list[Stop]()
     for place, (part, answer) in enumerate(zip(parts, answers, strict=True)):
         gains = _gains(layout, spare, barred, parts[place:])
-        planned = _planned(layout, parts[place:], gains, barred)
+        planned = _planned(layout, parts[place:], gains, barred, alone=alone)
         stops.append(Stop(np.array([*members(part.features)], np.int64), answer, gains, planned))
     return RestOfPlan(
         PlanLayout(tuple(stops), bank, layout.gains_bank),
@@ -86,12 +90,12 @@ def rest_of_plan(layout: PlanLayout, spare: Spare, barred: int) -> RestOfPlan:
     )
 
 
-def _keeps_plan(layout: PlanLayout, spare: Spare, barred: int, stand_ins: dict[int, _Part]) -> bool:
-    """Return whether what is left gains at least half of what all stops do beside the first, in expected loss."""
+def _leaves(share: float, layout: PlanLayout, spare: Spare, barred: int, stand_ins: dict[int, _Part]) -> bool:
+    """Return whether what is left gains at least a share of what all stops do beside the first, in expected loss."""
     losses: list[float] = spare.losses.tolist()
     left = [loss for loss, wanted in zip(losses, layout.sets, strict=True) if not wanted & barred]
     least = min([*left, *(part.loss for part in stand_ins.values())], default=np.inf)
-    return losses[0] - least >= _HALF * (losses[0] - min(losses))
+    return losses[0] - least >= share * (losses[0] - min(losses))
 
 
 def _stand_ins(layout: PlanLayout, spare: Spare, barred: int) -> dict[int, _Part]:
@@ -149,19 +153,24 @@ def _gains(layout: PlanLayout, spare: Spare, barred: int, parts: list[_Part]) ->
     return evolve(gains, weights=gains.weights[:, own] * scale, intercept=gains.intercept[own] * scale + constant)
 
 
-def _planned(layout: PlanLayout, parts: list[_Part], gains: Answer | None, barred: int) -> Answer | None:
-    """Return the gains of a plan at the first part, beside its other `gains`; None where it does not go on."""
+def _planned(
+    layout: PlanLayout, parts: list[_Part], gains: Answer | None, barred: int, *, alone: bool
+) -> Answer | None:
+    """Return the gains of a plan at the first part, beside its other `gains`; None where it does not go on.
+
+    Where own stops go on `alone`, those of stand-ins are 0.
+    """
     here, *later = parts
     planned = layout.stops[here.own].planned
     if planned is None or gains is None or here.stands_in or here.features & barred:
         return None
     own, stands_in = [part.own - here.own - 1 for part in later], np.array([part.stands_in for part in later])
-    learners = np.union1d(gains.learners, planned.learners)
+    beside, learners = stands_in & (not alone), np.union1d(gains.learners, planned.learners)
     widths = layout.gains_bank.widths[learners]
     weights = np.zeros((int(widths.sum()), len(later)))
-    for answer, some in ((gains, gains.weights * stands_in), (planned, planned.weights[:, own] * ~stands_in)):
+    for answer, some in ((gains, gains.weights * beside), (planned, planned.weights[:, own] * ~stands_in)):
         weights[np.repeat(np.isin(learners, answer.learners), widths)] += some
-    return Answer(learners, weights, np.where(stands_in, gains.intercept, planned.intercept[own]))
+    return Answer(learners, weights, np.where(stands_in, gains.intercept * beside, planned.intercept[own]))
 
 
 def _scale(part: _Part, here: _Part, spare: Spare) -> tuple[float, float]:

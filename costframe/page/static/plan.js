@@ -158,12 +158,12 @@ class PlannedRows {
     return { stop, to, why, gains: changes.map((change) => -change), total, reach, follows, fixed: follows && fixed, tradeoff };
   }
 
-  // What a plan expects of later stops; of stand-ins it is what they gain without it.
+  // What a plan expects of later stops; of stand-ins it is what they gain without it, or nothing.
   plannedGains(stop) {
     const { engine, plan, rest, x } = this, { own } = rest.parts[stop], later = rest.parts.slice(stop + 1);
     const planned = engine.score(rest.planned(stop), x, plan.stops.length - 1 - own);
     if (!rest.hasStandIns) return planned;
-    const gains = engine.score(rest.gains(stop), x, later.length);
+    const gains = rest.alone ? later.map(() => 0) : engine.score(rest.gains(stop), x, later.length);
     return later.map((part, j) => (part.standsIn ? gains[j] : planned[part.own - own - 1]));
   }
 

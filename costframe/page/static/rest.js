@@ -1,7 +1,7 @@
 // The stops of a plan where features are not available: stand-ins follow those that need some. See `rest_of_plan` in
 // costframe/core/stages/rest_of_plan.py.
 
-const SURE = 0.02, HARDLY = 0.001, HALF = 0.5, LEAST_GAIN = 1e-9;
+const SURE = 0.02, HARDLY = 0.001, HALF = 0.5, NEARLY = 0.9, LEAST_GAIN = 1e-9;
 const KEPT_RESTS = 4;
 const USE_WORDS = 11; // of a use in memory, and their places: see `Use` in engine/model.h
 const USE = { kind: 1, payload: 6, target: 7, targetEnd: 8 };
@@ -31,21 +31,22 @@ class RestsOfPlan {
 
   make(barred) {
     const { losses } = this.plan.spare;
-    const standIns = this.standIns(barred), keepsPlan = this.keepsPlan(barred, standIns);
+    const standIns = this.standIns(barred), keepsPlan = this.leaves(HALF, barred, standIns);
+    const alone = this.leaves(NEARLY, barred, new Map());
     if (standIns.size === 0) return new RestOfPlan(this.engine, this.plan, this.whole.parts, barred, { keepsPlan });
     const parts = this.sets.flatMap((features, own) => {
       const part = { own, features, loss: losses[own], standsIn: false };
       return standIns.has(own) ? [part, standIns.get(own)] : [part];
     });
-    return new RestOfPlan(this.engine, this.plan, parts, barred, { hasStandIns: true, keepsPlan });
+    return new RestOfPlan(this.engine, this.plan, parts, barred, { hasStandIns: true, keepsPlan, alone });
   }
 
-  // Whether what is left gains at least half of what all stops do beside the first, in expected loss.
-  keepsPlan(barred, standIns) {
+  // Whether what is left gains at least a share of what all stops do beside the first, in expected loss.
+  leaves(share, barred, standIns) {
     const { losses } = this.plan.spare;
     const left = losses.filter((_, k) => (this.sets[k] & barred) === 0n);
     const least = Math.min(...left, ...[...standIns.values()].map(({ loss }) => loss));
-    return losses[0] - least >= HALF * (losses[0] - Math.min(...losses));
+    return losses[0] - least >= share * (losses[0] - Math.min(...losses));
   }
 
   // The stand-in of each stop that has one; of equal ones, the last.
@@ -78,8 +79,8 @@ class RestsOfPlan {
 
 // Stops, {own, features, loss, standsIn} each, and their models: addresses in the engine's memory, or lists of constants.
 class RestOfPlan {
-  constructor(engine, plan, parts, barred, { hasStandIns = false, keepsPlan = true } = {}) {
-    Object.assign(this, { engine, plan, parts, barred, hasStandIns, keepsPlan, models: new Map(), taken: [] });
+  constructor(engine, plan, parts, barred, { hasStandIns = false, keepsPlan = true, alone = false } = {}) {
+    Object.assign(this, { engine, plan, parts, barred, hasStandIns, keepsPlan, alone, models: new Map(), taken: [] });
     this.bestFirst = parts.map((_, k) => k);
     if (hasStandIns) this.bestFirst.sort((a, b) => parts[a].loss - parts[b].loss || a - b);
     else this.bestFirst.reverse();
