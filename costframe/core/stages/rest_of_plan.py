@@ -62,10 +62,10 @@ def rest_of_plan(layout: PlanLayout, spare: Spare, barred: int) -> RestOfPlan:
     A stop that needs some has a stand-in with the rest of its set, where the spare ensemble answers as it does without
     the other features; that of the last stop has all other features of the plan. Gains of stand-ins are those of the
     stops before the outage, row by row, times the share that expected losses leave of them, under plans by values too:
-    a plan tells what own stops gain, if they are available. Where these alone gain nearly as much as all, it goes on
-    with them: to it, stand-ins gain nothing, as gains that do not look ahead make it buy what it needs not. None stands
-    in where an own stop within the rest has a
-    surely smaller expected loss, and else it has a hardly smaller one than any of these, as it knows more.
+    a plan tells what own stops gain, if they are available. Where these alone gain nearly as much as all, stand-ins
+    gain nothing to it: gains that do not look ahead would make it buy more than it needs. None stands in where an own
+    stop within the rest has a surely smaller expected loss, and else it has a hardly smaller one than any of these, as
+    it knows more.
     """
     stand_ins = _stand_ins(layout, spare, barred)
     keeps_plan = _leaves(_HALF, layout, spare, barred, stand_ins)
