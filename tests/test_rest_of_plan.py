@@ -222,6 +222,20 @@ def test_a_plan_by_values_counts_on_stand_ins_only_where_own_stops_gain_much_les
         assert gains[[0, 2]].tolist() == [-1.0, 1.0]  # of own stops, as in the plan
 
 
+def test_the_first_stop_has_a_stand_in_also_where_later_ones_leave_the_same():
+    whole = plan()
+    answer, none = whole.stops[1].answer, np.empty((0, 1))
+    stops = [
+        Stop([0, 1], answer, Answer([], np.empty((0, 2)), [0.0, 0.0])),
+        Stop([0, 2], evolve(answer, learners=[0, 2]), Answer([], none, [0.0])),
+        Stop([0, 1, 2], answer),
+    ]
+    model = evolve(whole, stops=stops, spare=whole.spare.beside([1.0, 0.5, 0.0]))
+    rest = model.rest(model.terms(unavailable=("b", "c")))
+    assert rest.own[rest.stands_in].tolist() == [0]
+    assert model.predict(ROWS, unavailable=("b", "c")).tolist() == [11.0, 9.0]
+
+
 def test_what_was_saved_answers_in_an_outage_to_the_bit(tmp_path):
     save(plan(), tmp_path / "model")
     loaded = load(tmp_path / "model")

@@ -99,11 +99,11 @@ def _leaves(share: float, layout: PlanLayout, spare: Spare, barred: int, stand_i
 
 
 def _stand_ins(layout: PlanLayout, spare: Spare, barred: int) -> dict[int, _Part]:
-    """Return the stand-in of each stop that has one; of equal ones, the last."""
+    """Return the stand-in of each stop that has one; of equal ones the last, but the first stop always has its own."""
     last, sets = len(layout.sets) - 1, layout.sets
     every = reduce(or_, sets)
     rest = {k: (every if k == last else wanted) & ~barred for k, wanted in enumerate(sets) if wanted & barred}
-    kept = {features: k for k, features in rest.items() if features or k == 0}
+    kept = {features: k for k, features in rest.items() if features} | {rest[k]: k for k in rest if k == 0}
     if not kept:
         return {}
     losses = spare.expected.of(np.array([_flags(features, layout.shape[0]) for features in kept]))

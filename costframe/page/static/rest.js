@@ -49,13 +49,13 @@ class RestsOfPlan {
     return losses[0] - least >= share * (losses[0] - Math.min(...losses));
   }
 
-  // The stand-in of each stop that has one; of equal ones, the last.
+  // The stand-in of each stop that has one; of equal ones the last, but the first stop always has its own.
   standIns(barred) {
     const { losses } = this.plan.spare;
     const last = this.sets.length - 1, stops = new Map();
     this.sets.forEach((wanted, k) => {
       const features = (k === last ? this.every : wanted) & ~barred;
-      if ((wanted & barred) !== 0n && (features !== 0n || k === 0)) stops.set(features, k);
+      if ((wanted & barred) !== 0n && (features !== 0n || k === 0) && stops.get(features) !== 0) stops.set(features, k);
     });
     const spread = Math.max(...losses) - Math.min(...losses), found = new Map();
     for (const [features, k] of stops) {
