@@ -107,10 +107,15 @@ def adopted_models() -> dict[str, Any]:
     }
 
 
+def load_few(name: str) -> Dataset:
+    """Return a table, or its first rows if it has many."""
+    data = load(name, 0)
+    return data if len(data.X) < 3 * MOST_ROWS else fewer_rows(data, MOST_ROWS)
+
+
 def measure(name: str, algorithm: str, draws: int) -> dict[str, np.ndarray]:
     """Return by kind of outage what the model scores beside LightGBM on the rest: model and booster, (any, 2)."""
-    data = load(name, 0)
-    data = data if len(data.X) < 3 * MOST_ROWS else fewer_rows(data, MOST_ROWS)
+    data = load_few(name)
     start = time.process_time()
     predictor = fit(data, algorithm)
     print(f"{name} {algorithm}: {time.process_time() - start:.1f} s of fit", flush=True)
@@ -137,8 +142,7 @@ def measure(name: str, algorithm: str, draws: int) -> dict[str, np.ndarray]:
 
 def measure_caps(name: str, algorithm: str, count: int) -> np.ndarray:
     """Return the scores of rows under caps, with each source down, (sources, caps)."""
-    data = load(name, 0)
-    data = data if len(data.X) < 3 * MOST_ROWS else fewer_rows(data, MOST_ROWS)
+    data = load_few(name)
     predictor, test, scores = fit(data, algorithm), data.part("test"), []
     X, y, names = test.X[:MOST_TEST], test.y[:MOST_TEST], np.array(data.feature_names)
     for down in draw_sources(data):

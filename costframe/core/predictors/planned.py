@@ -371,7 +371,8 @@ class PlannedPredictor(Predictor):
 
     def _goes_on(self, terms: Terms) -> bool:
         """Return whether plans do so with what is known before, and without what is unavailable."""
-        lacks = as_set(terms.barred) & self.relied(terms)
+        barred = as_set(terms.barred)
+        lacks = barred and barred & self.relied(terms)
         if not self.decides_by_values:
             return not lacks and not _items_paid(terms)
         return not lacks or (self._spare is not None and self.rest(terms).keeps_plan)

@@ -69,9 +69,9 @@ def rest_of_plan(layout: PlanLayout, spare: Spare, barred: int) -> RestOfPlan:
     """
     stand_ins = _stand_ins(layout, spare, barred)
     keeps_plan = _leaves(_HALF, layout, spare, barred, stand_ins)
-    alone = _leaves(_NEARLY, layout, spare, barred, {})
     if not stand_ins:
         return RestOfPlan.whole(layout, keeps_plan=keeps_plan)
+    alone = _leaves(_NEARLY, layout, spare, barred, {})
     parts = list[_Part]()
     for k, features in enumerate(layout.sets):
         parts += [_Part(k, features, float(spare.losses[k])), *([stand_ins[k]] if k in stand_ins else [])]
@@ -103,7 +103,9 @@ def _stand_ins(layout: PlanLayout, spare: Spare, barred: int) -> dict[int, _Part
     last, sets = len(layout.sets) - 1, layout.sets
     every = reduce(or_, sets)
     rest = {k: (every if k == last else wanted) & ~barred for k, wanted in enumerate(sets) if wanted & barred}
-    kept = {features: k for k, features in rest.items() if features} | {rest[k]: k for k in rest if k == 0}
+    kept = {features: k for k, features in rest.items() if features}
+    if 0 in rest:
+        kept[rest[0]] = 0
     if not kept:
         return {}
     losses = spare.expected.of(np.array([_flags(features, layout.shape[0]) for features in kept]))

@@ -32,8 +32,8 @@ class RestsOfPlan {
   make(barred) {
     const { losses } = this.plan.spare;
     const standIns = this.standIns(barred), keepsPlan = this.leaves(HALF, barred, standIns);
-    const alone = this.leaves(NEARLY, barred, new Map());
     if (standIns.size === 0) return new RestOfPlan(this.engine, this.plan, this.whole.parts, barred, { keepsPlan });
+    const alone = this.leaves(NEARLY, barred, new Map());
     const parts = this.sets.flatMap((features, own) => {
       const part = { own, features, loss: losses[own], standsIn: false };
       return standIns.has(own) ? [part, standIns.get(own)] : [part];
